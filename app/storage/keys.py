@@ -1,0 +1,21 @@
+"""The names of objects in the store.
+
+Keys are made here, by chance alone: lower-case ASCII, never from what a user typed. Names live in the database.
+"""
+
+import re
+import secrets
+
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+_KEY = re.compile(r"lib/[a-z2-7]{2}/[a-z2-7]{26}")
+
+
+def new_key() -> str:
+    """A fresh key of 130 random bits, spread over folders by its first two letters."""
+    name = "".join(secrets.choice(_ALPHABET) for _ in range(26))
+    return f"lib/{name[:2]}/{name}"
+
+
+def is_key(text: str) -> bool:
+    """Whether the text has the form that `new_key` gives."""
+    return _KEY.fullmatch(text) is not None
