@@ -108,7 +108,10 @@ class ObjectStore(Protocol):
         """The finished object at this key, or None."""
 
     def is_intact(self, key: str, stored: Stored) -> bool:
-        """Whether the object is there as it was when finished: size and ETag, and what else the store can tell cheaply."""
+        """Whether the object is there as it was when finished.
+
+        Size and ETag count, and what else the store can tell without reading every byte.
+        """
 
     def read(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         """The object's bytes from `start`, `length` of them (None: to the end), in chunks of at most 1 MiB.
