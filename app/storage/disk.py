@@ -283,12 +283,13 @@ class DiskStore:
 
     @contextmanager
     def _draft(self) -> Iterator[Path]:
-        """A fresh path on the same file system; what is still there at the end goes."""
+        """A fresh path on the same file system; after a failure nothing is left there."""
         draft = self._tmp / secrets.token_hex(16)
         try:
             yield draft
-        finally:
+        except BaseException:
             draft.unlink(missing_ok=True)
+            raise
 
     def _discard(self, folder: Path) -> None:
         """Take a folder out of sight at once, then remove it."""

@@ -1,0 +1,105 @@
+"""Bytes that were lost or altered behind the disk store's back."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.storage.base import ObjectGone
+from app.storage.disk import DiskStore
+from app.storage.disk_format import ObjectDamaged
+from tests.storage.disk.on_disk import (
+    bytes_of,
+    make,
+    segment_file,
+)
+
+
+def _restore(path: Path) -> None:
+    copy = path.with_name("copy")
+    copy.write_bytes(path.read_bytes())
+    copy.rename(path)
+
+
+def _write_with_the_same_times(path: Path, data: bytes) -> None:
+    status = path.stat()
+    path.write_bytes(data)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+DAMAGE: dict[str, Callable[[Path, bytes], object]] = {
+    "deleted": lambda path, whole: path.unlink(),
+    "cut": lambda path, whole: path.write_bytes(whole[:-1]),
+    "emptied": lambda path, whole: path.write_bytes(b""),
+    "longer": lambda path, whole: path.write_bytes(whole + b"x"),
+    "first byte": lambda path, whole: path.write_bytes(bytes([whole[0] ^ 1]) + whole[1:]),
+    "last byte": lambda path, whole: path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 255])),
+    "size in the trailer": lambda path, whole: path.write_bytes(whole[:-33] + b"\x00" + whole[-32:]),
+    "times kept": lambda path, whole: _write_with_the_same_times(path, b"X" + whole[1:]),
+    "other content with its own trailer": lambda path, whole: path.write_bytes(path.with_name("2").read_bytes()),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damaged_object_is_not_intact(root: Path, store: DiskStore, damage: Callable[[Path, bytes], object]) -> None:
+    made, other = make(store, b"same size 1", b"same size 2"), make(store, b"same size 1", b"same size 2")
+    path = segment_file(root, made.key)
+
+    damage(path, path.read_bytes())
+
+    assert not store.is_intact(made.key, made.stored)
+    assert store.is_intact(other.key, other.stored)
+    assert store.stat(made.key) == made.stored
+
+
+@pytest.mark.parametrize(
+    "touch",
+    [
+        pytest.param(os.utime, id="touched"),
+        pytest.param(lambda path: path.chmod(0o600), id="mode"),
+        pytest.param(lambda path: path.write_bytes(path.read_bytes()), id="written again"),
+        pytest.param(
+            lambda path: path.with_name("copy").write_bytes(path.read_bytes()) and path.with_name("copy").rename(path),
+            id="restored",
+        ),
+    ],
+)
+def test_object_whose_bytes_are_as_they_were_is_intact(
+    root: Path, store: DiskStore, touch: Callable[[Path], object]
+) -> None:
+    made = make(store, b"first", b"second")
+
+    touch(segment_file(root, made.key))
+
+    assert store.is_intact(made.key, made.stored)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"version": 1}\n', b"[1, 2]\n[]\n", b"\xff\n"], ids=repr)
+def test_object_whose_manifest_is_damaged_is_gone_until_it_is_finished_again(
+    root: Path, store: DiskStore, content: bytes
+) -> None:
+    made = make(store, b"first", b"second")
+    (root / "objects" / made.key).write_bytes(content)
+
+    assert store.stat(made.key) is None
+    assert not store.is_intact(made.key, made.stored)
+    with pytest.raises(ObjectGone):
+        store.read(made.key)
+    assert [found.key for found in store.objects()] == []
+    store.abort(made.key, None)
+    assert store.finish(made.key, made.upload.upload_id, made.parts) == made.stored
+    assert bytes_of(store, made.key) == b"firstsecond"
+
+
+@pytest.mark.parametrize("damage", ["cut", "emptied", "deleted"])
+def test_read_of_bytes_that_are_missing_fails_where_they_are(root: Path, store: DiskStore, damage: str) -> None:
+    made = make(store, b"first", b"second" * 100)
+    path = segment_file(root, made.key, 2)
+    DAMAGE[damage](path, path.read_bytes()[:-80])
+
+    chunks = store.read(made.key)
+
+    assert next(chunks) == b"first"
+    with pytest.raises(ObjectDamaged):
+        b"".join(chunks)
