@@ -25,7 +25,7 @@ class S3Server:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables by which boto3, in this process or another, gets its credentials and its trust."""
+        """The variables by which boto3 gets its credentials, and boto3 and requests know whom to trust."""
         variables = {
             "AWS_ACCESS_KEY_ID": self.access_key,
             "AWS_SECRET_ACCESS_KEY": self.secret_key,
@@ -35,7 +35,7 @@ class S3Server:
             "AWS_EC2_METADATA_DISABLED": "true",
         }
         if self.ca_file is not None:
-            variables["AWS_CA_BUNDLE"] = str(self.ca_file)
+            variables["AWS_CA_BUNDLE"] = variables["REQUESTS_CA_BUNDLE"] = str(self.ca_file)
         return variables
 
     @contextmanager

@@ -71,19 +71,20 @@ def test_part_that_is_put_again_counts_with_its_last_bytes(store: StoreUnderTest
     assert store.bytes_of(upload.key) == b"second"
 
 
-def test_open_upload_is_listed_until_it_is_finished_or_aborted(store: StoreUnderTest) -> None:
-    finished, aborted = store.begin(1), store.begin(1)
-    begun = {upload.key: upload for upload in store.store.open_uploads() if upload.key in {finished.key, aborted.key}}
-    store.finish(finished, [store.send(finished, 1, b"x")])
-    store.store.abort(aborted.key, aborted.upload_id)
+def test_open_upload_is_listed_until_it_is_finished_or_aborted(faithful_store: StoreUnderTest) -> None:
+    finished, aborted = faithful_store.begin(1), faithful_store.begin(1)
+    both = {finished.key, aborted.key}
+    begun = {upload.key: upload for upload in faithful_store.store.open_uploads() if upload.key in both}
+    faithful_store.finish(finished, [faithful_store.send(finished, 1, b"x")])
+    faithful_store.store.abort(aborted.key, aborted.upload_id)
 
     assert {key: upload.upload_id for key, upload in begun.items()} == {
         finished.key: finished.upload_id,
         aborted.key: aborted.upload_id,
     }
     assert all(abs(clock.now() - upload.begun_at) < timedelta(minutes=1) for upload in begun.values())
-    assert not store.is_open(finished)
-    assert not store.is_open(aborted)
+    assert not faithful_store.is_open(finished)
+    assert not faithful_store.is_open(aborted)
 
 
 # Finishing
