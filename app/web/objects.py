@@ -53,7 +53,7 @@ def get_file(token: str, name: str) -> Response:
     stored = store.stat(key)
     if stored is None:
         raise ObjectGone(key)
-    if request.if_none_match.contains(stored.etag):
+    if request.if_none_match.contains_weak(stored.etag):
         answer = Response(status=304)
     else:
         answer = _content(store, key, stored)

@@ -1,15 +1,20 @@
 """The disk store's door as an application of its own, and a gunicorn that serves it (or any other)."""
 
+import json
+import socket
 import sys
 from pathlib import Path
 
+import requests
 from flask import Flask
 
 from app.storage.disk import DiskStore
 from app.web.objects import blueprint
 from tests.servers.process import ServerProcess, accepts_connections, free_port
+from tests.storage.under_test import StoreUnderTest
 
 SIGNING_KEY = "a key for tests"
+TIMEOUT_SECONDS = 30
 PROJECT = Path(__file__).resolve().parents[3]
 
 
@@ -40,11 +45,43 @@ class Gunicorn:
         self._process = ServerProcess(command, folder / "gunicorn.log")
         self._process.wait_until(lambda: accepts_connections(port))
 
-    @property
-    def pid(self) -> int:
-        """The master's process id; the worker is its only child."""
-        return self._process.pid
-
     def stop(self) -> None:
         """End it."""
         self._process.stop()
+
+    def peak_memory(self) -> int:
+        """The most memory that the worker ever held, in bytes."""
+        [worker] = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        status = Path(f"/proc/{worker}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
+class Door(StoreUnderTest):
+    """The store, and the gunicorn before it."""
+
+    def __init__(self, root: Path, server: Gunicorn) -> None:
+        self.disk = DiskStore(root, SIGNING_KEY, lambda: server.origin)
+        super().__init__(self.disk, lambda key, data: None)
+        self.root, self.server = root, server
+
+
+def converse(door: Door, said: bytes) -> bytes:
+    """All that the server answers to these bytes, after which the client says no more."""
+    with socket.create_connection(door.server.address, TIMEOUT_SECONDS) as client:
+        client.sendall(said)
+        client.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: client.recv(65536), b""))
+
+
+def head_of(url: str, *headers: str) -> bytes:
+    """The head of a PUT to this URL."""
+    path = url.split("/", 3)[3]
+    return "\r\n".join([f"PUT /{path} HTTP/1.1", "Host: traces.example", *headers, "", ""]).encode()
+
+
+def error_of(answer: bytes | requests.Response) -> tuple[int, object]:
+    """Status and body of a refusal."""
+    if isinstance(answer, requests.Response):
+        return answer.status_code, answer.json()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(body)
