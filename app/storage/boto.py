@@ -19,8 +19,6 @@ from urllib3.exceptions import HTTPError
 
 from app.errors import StoreUnavailable
 
-_TRIES = 3
-"""Of each request, also of one that is silent: a fault that lasts is healed by the caller's own retry."""
 _PROBE_TIMEOUT = 3.0
 """Seconds, to connect and to answer a sign of life: somebody waits for it, or a balancer does."""
 
@@ -62,6 +60,7 @@ class BotoClients:
     addressing_style: str
     connect_timeout: float
     read_timeout: float
+    tries: int
     max_connections: int
     _made: Clients | None = field(default=None, init=False, repr=False)
 
@@ -110,7 +109,7 @@ class BotoClients:
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
             s3={"addressing_style": "virtual" if at_amazon else self.addressing_style},
-            retries={"mode": "standard", "total_max_attempts": 1 if is_hasty else _TRIES},
+            retries={"mode": "standard", "total_max_attempts": 1 if is_hasty else self.tries},
             max_pool_connections=self.max_connections,
             connect_timeout=_PROBE_TIMEOUT if is_hasty else self.connect_timeout,
             read_timeout=_PROBE_TIMEOUT if is_hasty else self.read_timeout,

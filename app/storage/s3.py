@@ -67,9 +67,11 @@ class S3Store:
         public_endpoint_url: where browsers and clients reach it, if elsewhere; signed URLs begin with it.
         prefix: a folder within the bucket for all that we keep.
         addressing_style: "path", "virtual", or "auto": virtual at Amazon, by path everywhere else.
-        connect_timeout: seconds, for each of three tries.
-        read_timeout: seconds between two bytes of an answer, for each of three tries. Amazon sends spaces while it
-            completes an upload; a store that is silent for longer is asked again, which every method here can stand.
+        connect_timeout: seconds, for each try.
+        read_timeout: seconds between two bytes of an answer, for each try. Amazon sends spaces while it completes an
+            upload; a store that is silent for longer is asked again, which every method here can stand.
+        tries: of each request, also of one that is silent. A fault that lasts is healed by the caller's own retry.
+        page_size: entries of a listing in one answer. Source: 1,000 is the most that Amazon gives.
     """
 
     concurrency = 32
@@ -85,10 +87,13 @@ class S3Store:
         addressing_style: str = "auto",
         connect_timeout: float = 5,
         read_timeout: float = 20,
+        tries: int = 3,
+        page_size: int = 1000,
     ) -> None:
         self._bucket = bucket
         self._region = region
         self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+        self._page_size = page_size
         self._boto = BotoClients(
             bucket=bucket,
             endpoint_url=endpoint_url,
@@ -97,6 +102,7 @@ class S3Store:
             addressing_style=addressing_style,
             connect_timeout=connect_timeout,
             read_timeout=read_timeout,
+            tries=tries,
             max_connections=2 * self.concurrency,
         )
 
@@ -288,8 +294,9 @@ class S3Store:
                 yield upload["Key"].removeprefix(self._prefix), upload
 
     def _pages(self, operation: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+        paginator = self._boto.clients().store.get_paginator(operation)
         pages: Iterator[dict[str, Any]] = iter(
-            self._boto.clients().store.get_paginator(operation).paginate(**arguments)
+            paginator.paginate(**arguments, PaginationConfig={"PageSize": self._page_size})
         )
         return pages
 

@@ -4,10 +4,11 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from email.message import Message
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
 Fault = None | float | int | tuple[int, bytes] | Literal["drop", "lose", "cut"]
@@ -21,6 +22,16 @@ is forwarded, and the connection closed instead of answered. "cut": the answer b
 Rule = Callable[[str, str, str], Fault]
 """From method, path and query (as sent, without `?`) to the fault. Called from many threads."""
 
+
+class SeenRequest(NamedTuple):
+    """A request as it came to the proxy."""
+
+    method: str
+    path: str
+    query: str
+    headers: Message
+
+
 _HOP_BY_HOP = {"connection", "keep-alive", "expect", "transfer-encoding"}
 
 
@@ -32,12 +43,12 @@ class FaultyProxy:
 
     Attributes:
         rule: decides on each request; may be replaced at any time.
-        requests: (method, path, query) of all that came, in order.
+        requests: all that came, in order.
     """
 
     def __init__(self, target: str, rule: Rule = lambda method, path, query: None) -> None:
         self.rule = rule
-        self.requests: list[tuple[str, str, str]] = []
+        self.requests: list[SeenRequest] = []
         self._target = urlsplit(target)
         self._stopped = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -86,7 +97,7 @@ class FaultyProxy:
     def _serve(self, request: BaseHTTPRequestHandler) -> None:
         body = request.rfile.read(int(request.headers.get("Content-Length", 0)))
         url = urlsplit(request.path)
-        self.requests.append((request.command, url.path, url.query))
+        self.requests.append(SeenRequest(request.command, url.path, url.query, request.headers))
         fault = self.rule(request.command, url.path, url.query)
         match fault:
             case "drop":

@@ -58,7 +58,9 @@ def test_requests_go_through_with_their_host_and_come_back(proxy: FaultyProxy, r
     assert (answer.status_code, answer.content) == (200, b"body")
     assert answer.headers["X-Host"] == proxy.endpoint.removeprefix("http://")
     assert reached == ["/a%20b?c=d&e"]
-    assert proxy.requests == [("PUT", "/a%20b", "c=d&e")]
+    [seen] = proxy.requests
+    assert seen[:3] == ("PUT", "/a%20b", "c=d&e")
+    assert seen.headers["Content-Length"] == "4"
 
 
 def test_head_tells_the_length_without_the_body(proxy: FaultyProxy) -> None:
