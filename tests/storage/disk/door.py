@@ -1,6 +1,7 @@
 """The disk store's door as an application of its own, and a gunicorn that serves it (or any other)."""
 
 import json
+import os
 import socket
 import sys
 from pathlib import Path
@@ -51,9 +52,19 @@ class Gunicorn:
 
     def peak_memory(self) -> int:
         """The most memory that the worker ever held, in bytes."""
-        [worker] = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
-        status = Path(f"/proc/{worker}/status").read_text()
+        status = (self._worker / "status").read_text()
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+    def cpu_seconds(self) -> float:
+        """The time that the worker has computed so far."""
+        fields = (self._worker / "stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def _worker(self) -> Path:
+        """What the kernel tells of the master's only child."""
+        [pid] = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        return Path("/proc", pid)
 
 
 class Door(StoreUnderTest):
