@@ -132,5 +132,8 @@ class ObjectStore(Protocol):
     def objects(self, after: str | None = None) -> Iterator[FoundObject]:
         """Every finished object below our prefix, in the order of keys, those behind `after` only."""
 
+    def remove_litter(self, older_than: datetime) -> int:
+        """Remove what processes that died left behind before then; answers how much of it there was."""
+
     def check(self) -> None:
         """Ask the store for a sign of life."""

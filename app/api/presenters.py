@@ -1,0 +1,119 @@
+"""What the services give, as the API's JSON spells it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from app.domain.times import format_time
+from app.models.tracesets import TracesetFile
+from app.services.downloads import Download
+from app.services.tracesets import ShownTraceset
+from app.services.uploads import ShownPart, ShownUpload
+from app.services.validation import Check
+
+JSON = dict[str, Any]
+
+
+def present_traceset(shown: ShownTraceset) -> tuple[JSON, dict[str, str]]:
+    """R1 to R3: the members, and the workload metadata as JSON text."""
+    traceset = shown.traceset
+    members: JSON = {
+        "id": traceset.id,
+        "name": traceset.name,
+        "description": traceset.description,
+        "status": traceset.status.value,
+        "files": [_file(file, shown) for file in shown.files],
+        "totalSize": traceset.total_size,
+        "tags": traceset.tags,
+        "workspaceId": traceset.workspace_id,
+        "createdAt": format_time(traceset.created_at),
+        "expiresAt": _time(traceset.expires_at),
+        "rankCountDerived": traceset.rank_count,
+    }
+    if traceset.promoted_from is not None:
+        members["promotedFrom"] = traceset.promoted_from
+    return members, {"workloadMetadata": traceset.workload_metadata or "null"}
+
+
+def _file(file: TracesetFile, shown: ShownTraceset) -> JSON:
+    members: JSON = {
+        "name": file.name,
+        "size": file.size,
+        "role": file.role.value,
+        "metadataStatus": file.metadata_status.value,
+    }
+    if file.position == shown.ranked and shown.traceset.rank_count is not None:
+        members["rankRange"] = {"start": 0, "end": shown.traceset.rank_count - 1}
+    if file.external_url is not None:
+        members["externalUrl"] = file.external_url
+    return members
+
+
+def present_opened(upload: ShownUpload) -> JSON:
+    """U1."""
+    return {
+        "uploadId": upload.id,
+        "tracesetId": upload.traceset_id,
+        "checksumAlgorithm": "SHA256",
+        "files": [
+            {
+                "name": file.name,
+                "parts": [{"partNumber": part.number, "size": part.size, "url": part.url} for part in file.parts],
+                "partUrlsExpireAt": format_time(file.urls_expire_at),
+            }
+            for file in upload.files
+        ],
+        "expiresAt": format_time(upload.expires_at),
+    }
+
+
+def present_session(upload: ShownUpload) -> JSON:
+    """S1."""
+    members: JSON = {
+        "uploadId": upload.id,
+        "tracesetId": upload.traceset_id,
+        "state": upload.state.value,
+        "expiresAt": format_time(upload.expires_at),
+        "files": [
+            {
+                "name": file.name,
+                "size": file.size,
+                "partUrlsExpireAt": format_time(file.urls_expire_at),
+                "parts": [_part(part) for part in file.parts],
+            }
+            for file in upload.files
+        ],
+    }
+    if upload.failure is not None:
+        members["failure"] = upload.failure
+    return members
+
+
+def _part(part: ShownPart) -> JSON:
+    members: JSON = {"partNumber": part.number, "size": part.size, "uploaded": part.etag is not None}
+    if part.etag is not None:
+        members["etag"] = f'"{part.etag}"'
+    if part.url is not None:
+        members["url"] = part.url
+    return members
+
+
+def present_download(download: Download) -> JSON:
+    """W1."""
+    return {"url": download.url, "expiresAt": format_time(download.expires_at), "file": download.file}
+
+
+def present_validation(checks: Sequence[Check]) -> JSON:
+    """V2."""
+    return {"valid": all(check.passed for check in checks), "checks": [_check(check) for check in checks]}
+
+
+def _check(check: Check) -> JSON:
+    members: JSON = {"name": check.name, "passed": check.passed}
+    if check.message is not None:
+        members["message"] = check.message
+    return members
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else format_time(moment)

@@ -1,0 +1,50 @@
+"""Showing, downloading, validating and deleting tracesets."""
+
+from flask import Response, request
+
+from app.api.endpoint import Routes, no_content, respond
+from app.api.presenters import present_download, present_traceset, present_validation
+from app.domain.access import Caller
+from app.schemas import tracesets as schemas
+from app.services.deletion import delete_traceset
+from app.services.downloads import sign_archive, sign_file
+from app.services.tracesets import show_traceset
+from app.services.validation import validate_traceset
+
+routes = Routes("tracesets")
+
+
+@routes.endpoint("GET", "/tracesets/<traceset_id>", answers={200: schemas.Traceset}, errors=(404,))
+def get(caller: Caller, traceset_id: str) -> Response:
+    """Show a traceset with all its files."""
+    traceset, metadata = present_traceset(show_traceset(caller, traceset_id))
+    return respond(traceset, raw=metadata)
+
+
+@routes.endpoint("DELETE", "/tracesets/<traceset_id>", answers={204: None}, errors=(404,), changes=True)
+def delete(caller: Caller, traceset_id: str) -> Response:
+    """Delete a traceset; bytes that nothing refers to any more go with the next sweep."""
+    delete_traceset(caller, traceset_id)
+    return no_content()
+
+
+@routes.endpoint("GET", "/tracesets/<traceset_id>/download", answers={200: schemas.DownloadURL}, errors=(404, 503))
+def download(caller: Caller, traceset_id: str) -> Response:
+    """Answer a URL for one file (`file`), or for the whole traceset as one zip."""
+    file = request.args.get("file")
+    return respond(
+        present_download(sign_file(caller, traceset_id, file) if file else sign_archive(caller, traceset_id))
+    )
+
+
+@routes.endpoint(
+    "POST",
+    "/tracesets/<traceset_id>/validate",
+    body=schemas.ValidateRequest,
+    is_body_optional=True,
+    answers={200: schemas.Validation},
+    errors=(404, 503),
+)
+def validate(caller: Caller, traceset_id: str, body: schemas.ValidateRequest) -> Response:
+    """Check that a traceset is whole: its files in the store, its metadata, and with `deep` every byte."""
+    return respond(present_validation(validate_traceset(caller, traceset_id, is_deep=bool(body.deep))))

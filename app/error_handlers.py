@@ -1,0 +1,72 @@
+"""Errors become responses here and nowhere else: the contract's JSON below `/api`, a page elsewhere (G2).
+
+Why by path and not by blueprint: an unknown URL belongs to no blueprint.
+"""
+
+from http import HTTPStatus
+
+import structlog
+from flask import Flask, Response, jsonify, render_template, request
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge
+
+from app.errors import AppError, RateLimited, TooLarge, Unauthenticated, Unavailable
+from app.observability import request_id
+
+log = structlog.get_logger()
+
+
+def init_app(app: Flask) -> None:
+    """Register the three handlers."""
+    app.register_error_handler(AppError, _expected)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(Exception, _unexpected)
+
+
+def _expected(exc: AppError) -> ResponseReturnValue:
+    if isinstance(exc, Unavailable):
+        log.warning("unavailable", error=exc.message, cause=repr(exc.__cause__) if exc.__cause__ else None)
+    response = _answer(exc.status, exc.message)
+    if isinstance(exc, Unauthenticated):
+        response.headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(exc, RateLimited | Unavailable):
+        response.headers["Retry-After"] = str(exc.retry_after)
+    return response
+
+
+def _http(exc: HTTPException) -> ResponseReturnValue:
+    status = exc.code or 500
+    if status < 400:
+        return exc.get_response()
+    if isinstance(exc, RequestEntityTooLarge):
+        limit = request.max_content_length
+        return _answer(413, f"The request body is larger than the limit of {limit} bytes")
+    message = {
+        404: f"There is nothing at {request.path}",
+        405: f"{request.method} is not allowed at {request.path}",
+    }.get(status, exc.description or HTTPStatus(status).phrase)
+    response = _answer(status, message)
+    if isinstance(exc, MethodNotAllowed) and exc.valid_methods:
+        response.headers["Allow"] = ", ".join(sorted(exc.valid_methods))
+    return response
+
+
+def _unexpected(exc: Exception) -> ResponseReturnValue:
+    log.error("request.failed", exc_info=exc)
+    return _answer(500, f"Something went wrong on our side; the request id is {request_id()}")
+
+
+def _answer(status: int, message: str) -> Response:
+    if request.path == "/api" or request.path.startswith("/api/"):
+        error = {"message": message}
+        if status == 413:
+            error["code"] = TooLarge.code
+        response = jsonify({"error": error})
+    else:
+        reason = HTTPStatus(status).phrase
+        page = render_template(
+            "errors/error.html", status=status, reason=reason, message=message, request_id=request_id()
+        )
+        response = Response(page)
+    response.status_code = status
+    return response

@@ -1,0 +1,74 @@
+"""The declarative base, the naming of constraints and the column types that both databases share."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import BigInteger, Dialect, Integer, MetaData, String
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.types import DateTime, TypeDecorator, TypeEngine
+
+
+class Base(DeclarativeBase):
+    """Every model's parent. The convention gives each constraint a name that migrations can address."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+class UTCDateTime(TypeDecorator[datetime]):
+    """An aware moment in UTC with microseconds; naive values are refused, so that no local time slips in."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"a time without a zone: {value!r}")
+        value = value.astimezone(UTC)
+        return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def code_point_text(length: int | None = None) -> String:
+    """Text that sorts by code point on both databases (PostgreSQL would follow the cluster's language)."""
+    return String(length).with_variant(String(length, collation="C"), "postgresql")
+
+
+class Word(TypeDecorator[StrEnum]):
+    """A StrEnum stored by its value in a plain column, which a later migration can widen without a lock."""
+
+    impl = String(20)
+    cache_ok = True
+
+    def __init__(self, kind: type[StrEnum]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(String(20, collation="C" if dialect.name == "postgresql" else None))
+
+    def process_bind_param(self, value: StrEnum | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else self.kind(value).value
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:  # noqa: ARG002
+        return None if value is None else self.kind(value)
+
+
+RowNumber = BigInteger().with_variant(Integer(), "sqlite")
+"""A key that the database counts up; SQLite counts only in columns declared INTEGER."""
+
+JSONObject = dict[str, Any]

@@ -1,0 +1,60 @@
+"""Reading people, tokens and workspaces."""
+
+from datetime import datetime
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from app.domain.access import Caller, Role
+from app.domain.ids import UNIVERSAL_WORKSPACE_ID
+from app.errors import NotFound
+from app.models.people import ApiToken, User
+from app.models.workspaces import Membership, Workspace
+
+
+def find_token(session: Session, token_hash: str, now: datetime) -> tuple[ApiToken, User] | None:
+    """The token of this hash and its person, where both may be used now."""
+    statement = (
+        select(ApiToken, User)
+        .join(User, User.id == ApiToken.user_id)
+        .where(
+            ApiToken.token_hash == token_hash,
+            ApiToken.revoked_at.is_(None),
+            or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now),
+            User.is_disabled.is_(False),
+        )
+    )
+    row = session.execute(statement).first()
+    return None if row is None else (row[0], row[1])
+
+
+def roles_of(session: Session, user_id: int) -> dict[str, Role]:
+    """The person's role in each workspace that they belong to."""
+    statement = select(Membership.workspace_id, Membership.role).where(Membership.user_id == user_id)
+    return dict(session.execute(statement).all())
+
+
+def get_user(session: Session, email: str) -> User:
+    """The person with this address, in any case of letters."""
+    user = session.scalar(select(User).where(User.email == email.strip().lower()))
+    if user is None:
+        raise NotFound(f"There is nobody with the address '{email}'")
+    return user
+
+
+def list_workspaces(session: Session, caller: Caller) -> list[tuple[Workspace, Role | None]]:
+    """The workspaces that the caller reads, by name, each with the caller's role there (None: none of their own)."""
+    statement = select(Workspace).order_by(Workspace.name, Workspace.id)
+    visible = caller.visible_workspaces
+    if visible is not None:
+        statement = statement.where(Workspace.id.in_(visible))
+    found = [(w, caller.roles.get(w.id)) for w in session.scalars(statement)]
+    return sorted(found, key=lambda pair: pair[0].id != UNIVERSAL_WORKSPACE_ID)
+
+
+def get_workspace(session: Session, caller: Caller, workspace_id: str) -> Workspace:
+    """The workspace, where the caller may see it."""
+    workspace = session.get(Workspace, workspace_id) if caller.may_see(workspace_id) else None
+    if workspace is None:
+        raise NotFound(f"Workspace '{workspace_id}' not found")
+    return workspace

@@ -1,0 +1,43 @@
+"""How gunicorn serves Tracesets; the application's own settings are in app/settings.py.
+
+`HOST`, `PORT`, `WEB_CONCURRENCY` (processes) and `WEB_THREADS` (per process) are read here, and every option can
+be given on gunicorn's command line. A thread is held for as long as a part streams in or a completion is waited
+for, hence many of them.
+"""
+
+import os
+import tempfile
+
+bind = f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
+worker_class = "gthread"
+workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+threads = int(os.environ.get("WEB_THREADS", "32"))
+timeout = 120
+graceful_timeout = 30
+keepalive = 75
+# A traceset's file may have a name of 1,024 bytes, each of which takes three characters in a URL.
+limit_request_line = 8190
+
+# Must stand before the first import of prometheus_client, in the master, so that all workers share one folder.
+os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="tracesets-metrics-"))
+
+
+def post_worker_init(worker):
+    """Every worker has a sweeper of its own; they share the work by claiming rows."""
+    from app.services.sweep import start_sweeper
+
+    start_sweeper(worker.wsgi)
+
+
+def child_exit(server, worker):
+    """Fold a dead worker's gauges away."""
+    from prometheus_client.multiprocess import mark_process_dead
+
+    mark_process_dead(worker.pid)
+
+
+def on_exit(server):
+    """Leave no folder behind."""
+    import shutil
+
+    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)

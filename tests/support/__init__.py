@@ -1,0 +1,1 @@
+"""What the tests share: callers of the API, and uploads by the URLs that it gives."""
