@@ -65,7 +65,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class DiskStore:
-    """The object store in a folder of a local (or well-behaved network) file system.
+    """The object store in one folder, on one file system, local or a network one that keeps locks and renames.
 
     Args:
         root: the folder; made where there is none. Any number of processes may share it.
@@ -249,7 +249,8 @@ class DiskStore:
     def _seal(self, key: str, upload_id: str, parts: Sequence[Part]) -> Manifest:
         """Freeze the upload's folder and, if it holds these parts, make it an object; the lock is held."""
         folder, frozen = (upload_folder(area, key, upload_id) for area in (self._uploads, self._objects))
-        make_parents(frozen, below=self._objects)
+        for changed in make_parents(frozen, below=self._objects):
+            sync_folder(changed)
         try:
             folder.rename(frozen)
         except FileNotFoundError as exc:

@@ -37,6 +37,7 @@ class Segment:
     """One part as a file: what it holds, and the file's times (ns) by which a later change shows.
 
     The change time counts too: whoever alters bytes can put the modification time back, but not the change time.
+    Linux before 6.13 counts both in ticks of some milliseconds: a change in the very tick of the PUT is not seen.
     """
 
     number: int

@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import shutil
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -76,14 +77,14 @@ def shards(area: Path) -> list[Path]:
     return [top / name for name in sorted(names_in(top))] if top.is_dir() else []
 
 
-def make_parents(path: Path, *, below: Path) -> None:
-    """Make the folders between, so that they outlast a power cut."""
-    for folder in reversed(path.relative_to(below).parents[:-1]):
-        try:
-            (below / folder).mkdir()
-        except FileExistsError:
-            continue
-        sync_folder((below / folder).parent)
+def make_parents(path: Path, *, below: Path) -> list[Path]:
+    """Make the folders between, and tell which folders were changed by that."""
+    changed = []
+    for parent in reversed(path.relative_to(below).parents[:-1]):
+        with suppress(FileExistsError):
+            (below / parent).mkdir()
+            changed.append((below / parent).parent)
+    return changed
 
 
 def sync_folder(folder: Path) -> None:
