@@ -267,6 +267,18 @@ def test_an_object_of_another_size_is_not_the_one_that_was_finished(faulty: Faul
         faulty.finish(made.upload, longer.parts)
 
 
+def test_the_etag_of_an_object_under_a_key_of_kms_tells_nothing(moto: MotoServer) -> None:
+    rule = {"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms"}}
+    with moto.credentials(), FaultyProxy(moto.endpoint) as proxy:
+        bucket = moto.new_bucket()
+        moto.client().put_bucket_encryption(Bucket=bucket, ServerSideEncryptionConfiguration={"Rules": [rule]})
+        store = StoreUnderTest(S3Store(bucket=bucket, endpoint_url=proxy.endpoint), lambda key, data: None)
+        made, other = store.make(b"as asked"), store.make(b"another!")
+        proxy.rule = at_completion((404, error("NoSuchUpload")))
+
+        assert store.finish(made.upload, other.parts) == made.stored
+
+
 # Aborting
 
 
