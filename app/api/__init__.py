@@ -2,10 +2,15 @@
 
 from flask import Blueprint, Flask
 
-from app.api import auth, tracesets, uploads, workspaces
+from app.api import auth, mapping_files, tracesets, uploads, workspaces
 from app.settings import Settings
 
-TRACE_ROUTES = (uploads.routes, tracesets.routes)
+TRACE_ROUTES = (
+    uploads.traceset_routes,
+    tracesets.routes,
+    uploads.mapping_file_routes,
+    mapping_files.routes,
+)
 
 
 def init_app(app: Flask, settings: Settings) -> None:

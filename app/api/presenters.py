@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from app.domain.times import format_time
-from app.models.tracesets import TracesetFile
+from app.models.tracesets import Kind, TracesetFile
 from app.services.downloads import Download
 from app.services.tracesets import ShownTraceset
-from app.services.uploads import ShownPart, ShownUpload
+from app.services.upload_view import ShownPart, ShownUpload
 from app.services.validation import Check
 
 JSON = dict[str, Any]
@@ -49,11 +49,26 @@ def _file(file: TracesetFile, shown: ShownTraceset) -> JSON:
     return members
 
 
+def present_mapping_file(shown: ShownTraceset) -> tuple[JSON, dict[str, str]]:
+    """M1: the members; none of them is JSON text."""
+    mapping = shown.traceset
+    members: JSON = {
+        "id": mapping.id,
+        "name": mapping.name,
+        "status": mapping.status.value,
+        "files": [{"name": file.name, "size": file.size} for file in shown.files],
+        "totalSize": mapping.total_size,
+        "workspaceId": mapping.workspace_id,
+        "createdAt": format_time(mapping.created_at),
+    }
+    return members, {}
+
+
 def present_opened(upload: ShownUpload) -> JSON:
     """U1."""
     return {
         "uploadId": upload.id,
-        "tracesetId": upload.traceset_id,
+        **_subject(upload),
         "checksumAlgorithm": "SHA256",
         "files": [
             {
@@ -71,7 +86,7 @@ def present_session(upload: ShownUpload) -> JSON:
     """S1."""
     members: JSON = {
         "uploadId": upload.id,
-        "tracesetId": upload.traceset_id,
+        **_subject(upload),
         "state": upload.state.value,
         "expiresAt": format_time(upload.expires_at),
         "files": [
@@ -87,6 +102,10 @@ def present_session(upload: ShownUpload) -> JSON:
     if upload.failure is not None:
         members["failure"] = upload.failure
     return members
+
+
+def _subject(upload: ShownUpload) -> JSON:
+    return {"tracesetId" if upload.kind is Kind.TRACESET else "mappingFileId": upload.traceset_id}
 
 
 def _part(part: ShownPart) -> JSON:

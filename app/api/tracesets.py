@@ -1,4 +1,4 @@
-"""Showing, downloading, validating and deleting tracesets."""
+"""Showing, downloading, validating, promoting and deleting tracesets."""
 
 from flask import Response, request
 
@@ -7,7 +7,8 @@ from app.api.presenters import present_download, present_traceset, present_valid
 from app.domain.access import Caller
 from app.schemas import tracesets as schemas
 from app.services.deletion import delete_traceset
-from app.services.downloads import sign_archive, sign_file
+from app.services.downloads import sign_download
+from app.services.promotion import promote_traceset
 from app.services.tracesets import show_traceset
 from app.services.validation import validate_traceset
 
@@ -31,10 +32,7 @@ def delete(caller: Caller, traceset_id: str) -> Response:
 @routes.endpoint("GET", "/tracesets/<traceset_id>/download", answers={200: schemas.DownloadURL}, errors=(404, 503))
 def download(caller: Caller, traceset_id: str) -> Response:
     """Answer a URL for one file (`file`), or for the whole traceset as one zip."""
-    file = request.args.get("file")
-    return respond(
-        present_download(sign_file(caller, traceset_id, file) if file else sign_archive(caller, traceset_id))
-    )
+    return respond(present_download(sign_download(caller, traceset_id, request.args.get("file"))))
 
 
 @routes.endpoint(
@@ -48,3 +46,21 @@ def download(caller: Caller, traceset_id: str) -> Response:
 def validate(caller: Caller, traceset_id: str, body: schemas.ValidateRequest) -> Response:
     """Check that a traceset is whole: its files in the store, its metadata, and with `deep` every byte."""
     return respond(present_validation(validate_traceset(caller, traceset_id, is_deep=bool(body.deep))))
+
+
+@routes.endpoint(
+    "POST",
+    "/tracesets/<traceset_id>/promote",
+    body=schemas.PromoteRequest,
+    is_body_optional=True,
+    answers={201: schemas.Traceset, 200: schemas.Traceset},
+    errors=(404, 503),
+    changes=True,
+)
+def promote(caller: Caller, traceset_id: str, body: schemas.PromoteRequest) -> Response:
+    """Publish a ready traceset into another workspace, over the same bytes. 200 where that was done already."""
+    promotion = promote_traceset(
+        caller, traceset_id, workspace_id=body.workspace_id, name=body.name, metadata=body.workload_metadata
+    )
+    traceset, metadata = present_traceset(show_traceset(caller, promotion.traceset_id))
+    return respond(traceset, 201 if promotion.is_first else 200, raw=metadata)

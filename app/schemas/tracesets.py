@@ -7,6 +7,7 @@ from pydantic import Field
 
 from app.models.tracesets import FileRole, MetadataStatus, Status
 from app.schemas.base import Schema
+from app.schemas.uploads import Name
 from app.schemas.workload import WorkloadMetadata
 
 
@@ -54,6 +55,14 @@ class DownloadURL(Schema):
     url: str
     expires_at: datetime
     file: str
+
+
+class PromoteRequest(Schema):
+    """How to publish; every member may be left out."""
+
+    workspace_id: Annotated[str | None, Field(description="null: the universal workspace.")] = None
+    name: Annotated[Name | None, Field(description="null: the traceset's own name.")] = None
+    workload_metadata: Annotated[WorkloadMetadata, Field(description="null: the stored one, unchanged.")] = None
 
 
 class ValidateRequest(Schema):

@@ -162,7 +162,8 @@ class UploadResponse(Schema):
     """An open upload session."""
 
     upload_id: str
-    traceset_id: str
+    traceset_id: Annotated[str | None, Field(description="Of an upload of a traceset.")] = None
+    mapping_file_id: Annotated[str | None, Field(description="Of an upload of a mapping file.")] = None
     checksum_algorithm: Literal["SHA256"]
     files: list[UploadFile]
     expires_at: datetime
@@ -191,7 +192,8 @@ class UploadSession(Schema):
     """A session as it stands."""
 
     upload_id: str
-    traceset_id: str
+    traceset_id: Annotated[str | None, Field(description="Of an upload of a traceset.")] = None
+    mapping_file_id: Annotated[str | None, Field(description="Of an upload of a mapping file.")] = None
     state: SessionState
     failure: str | None = None
     expires_at: datetime

@@ -47,13 +47,19 @@ class Archive:
     chunks: Iterator[bytes]
 
 
-def sign_file(caller: Caller, traceset_id: str, file_name: str, kind: Kind = Kind.TRACESET) -> Download:
-    """A URL for one file.
+def sign_download(caller: Caller, traceset_id: str, file_name: str | None, kind: Kind = Kind.TRACESET) -> Download:
+    """A URL for one file, or for all of them as one archive where no name is given.
 
     Raises:
         NotFound: there is no such traceset or file for this caller.
         Invalid: the traceset is not ready, or the file is an external one.
     """
+    if file_name:
+        return _sign_file(caller, traceset_id, file_name, kind)
+    return _sign_archive(caller, traceset_id, kind)
+
+
+def _sign_file(caller: Caller, traceset_id: str, file_name: str, kind: Kind) -> Download:
     with reading() as session:
         traceset = get_traceset(session, caller, traceset_id, kind)
         _require_ready(traceset)
@@ -69,8 +75,8 @@ def sign_file(caller: Caller, traceset_id: str, file_name: str, kind: Kind = Kin
     return Download(url, until, file.name)
 
 
-def sign_archive(caller: Caller, traceset_id: str, kind: Kind = Kind.TRACESET) -> Download:
-    """A URL for the whole traceset as one archive, which the application itself serves."""
+def _sign_archive(caller: Caller, traceset_id: str, kind: Kind) -> Download:
+    """The application itself serves archives, whatever the store."""
     with reading() as session:
         traceset = get_traceset(session, caller, traceset_id, kind)
     _require_ready(traceset)

@@ -1,4 +1,4 @@
-"""Opening an upload, and showing a session as it stands (U1-U10, S1).
+"""Opening an upload (U1-U10).
 
 The order of an opening: everything is checked, the rows that say what will be begun are committed, the store
 begins its multipart uploads, their ids are stored. A store that fails undoes the rows (U7); a process that dies
@@ -6,11 +6,11 @@ in between leaves an open session, which `begin_missing` continues when its owne
 ends when nobody does.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -20,8 +20,8 @@ from app.domain.file_names import check_file_name, find_twin
 from app.domain.ids import UNIVERSAL_WORKSPACE_ID, new_id
 from app.domain.metadata import CheckedMetadata, check_workload_metadata, descriptive, fold
 from app.domain.part_plan import PartPlan, plan_parts
-from app.errors import AppError, Conflict, Forbidden, Invalid, RateLimited, StoreUnavailable
-from app.extensions import app_settings, object_store
+from app.errors import Forbidden, Invalid, RateLimited, StoreUnavailable
+from app.extensions import app_settings
 from app.models.events import Event, EventKind
 from app.models.tracesets import (
     FileRole,
@@ -36,12 +36,12 @@ from app.models.tracesets import (
 from app.models.uploads import SessionState, UploadFile, UploadSession
 from app.models.workspaces import Workspace
 from app.queries.content import find_stored_content
-from app.queries.uploads import FileToSend, count_open_sessions, files_to_send, get_upload
+from app.queries.uploads import count_open_sessions
 from app.services import events, library
-from app.services.store_calls import in_parallel
-from app.storage.base import Part, UploadGone
+from app.services.multipart import begin_missing
+from app.services.upload_view import ShownUpload, show_opened
 from app.storage.keys import new_key
-from app.transactions import change_each, reading, transaction
+from app.transactions import reading, transaction
 
 IDEMPOTENCY_LIFETIME = timedelta(hours=24)
 
@@ -80,38 +80,6 @@ class Idempotency:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPart:
-    """One part of the plan: held by the store (with its ETag), or still to be sent (with a URL where one may)."""
-
-    number: int
-    size: int
-    etag: str | None = None
-    url: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownFile:
-    """One file of a session and its parts (none where nothing is to be sent)."""
-
-    name: str
-    size: int
-    parts: Sequence[ShownPart]
-    urls_expire_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ShownUpload:
-    """A session as its caller may see it."""
-
-    id: str
-    traceset_id: str
-    state: SessionState
-    expires_at: datetime
-    failure: str | None
-    files: Sequence[ShownFile]
-
-
-@dataclass(frozen=True, slots=True)
 class _Checked:
     """A new upload after every rule has been applied."""
 
@@ -144,70 +112,13 @@ def open_upload(caller: Caller, new: NewUpload, idempotency: Idempotency | None 
             upload_id = _find_by_key(caller, idempotency) if idempotency else None
             if upload_id is None:
                 raise
-            return _show_opened(caller, upload_id, new.kind)
+            return show_opened(caller, upload_id, new.kind)
         try:
             begin_missing(upload_id)
         except StoreUnavailable:
             _undo(upload_id)
             raise
-    return _show_opened(caller, upload_id, new.kind)
-
-
-def show_upload(caller: Caller, upload_id: str, kind: Kind) -> ShownUpload:
-    """The session with what the store holds now, and fresh URLs for the rest where the caller may send it (S1)."""
-    with reading() as session:
-        upload, traceset = get_upload(session, caller, upload_id, kind)
-        files = files_to_send(session, upload)
-    may_send = caller.may_change(traceset.workspace_id) and is_open(upload)
-    if may_send:
-        files = begin_missing(upload_id)
-    until = _urls_until(upload)
-    held = _held_parts(upload, files)
-    return ShownUpload(
-        id=upload.id,
-        traceset_id=traceset.id,
-        state=upload.state,
-        expires_at=upload.expires_at,
-        failure=upload.failure,
-        files=[_shown(file, parts, until, may_send=may_send) for file, parts in zip(files, held, strict=True)],
-    )
-
-
-def is_open(upload: UploadSession) -> bool:
-    """Whether parts may still be sent."""
-    return upload.state is SessionState.OPEN and upload.expires_at > clock.now()
-
-
-def begin_missing(upload_id: str) -> list[FileToSend]:
-    """Begin the multipart uploads that this open session has not begun yet, and answer all its files.
-
-    Several callers may do so at once: the first id stored for a file counts, the others are ended again.
-
-    Raises:
-        Conflict: the session was ended meanwhile.
-    """
-    store = object_store()
-    with reading() as session:
-        upload = session.get_one(UploadSession, upload_id)
-        files = files_to_send(session, upload)
-    missing = [(f.library_key, f.size) for f in files if f.library_key and f.multipart_id is None]
-    if not missing:
-        return files
-    begun: dict[str, str] = {}
-
-    def begin(file: tuple[str, int]) -> None:
-        key, size = file
-        begun[key] = store.begin(key, size)
-
-    try:
-        in_parallel(store, begin, missing)
-        files = _store_multipart_ids(upload_id, begun)
-    except AppError:
-        _abort_quietly(begun)
-        raise
-    counted = {f.library_key: f.multipart_id for f in files}
-    _abort_quietly({key: mid for key, mid in begun.items() if counted.get(key) != mid})
-    return files
+    return show_opened(caller, upload_id, new.kind)
 
 
 def _check(caller: Caller, new: NewUpload) -> _Checked:
@@ -383,35 +294,6 @@ def _free_old_key(session: Session, caller: Caller, key: str) -> None:
     )
 
 
-def _store_multipart_ids(upload_id: str, begun: dict[str, str]) -> list[FileToSend]:
-    with transaction() as session:
-        upload = session.get(UploadSession, upload_id, with_for_update=True)
-        if upload is None or not is_open(upload):
-            raise Conflict(f"Upload session '{upload_id}' was ended meanwhile")
-        change_each(
-            session,
-            update(UploadFile)
-            .where(UploadFile.session_id == upload_id, UploadFile.library_key == bindparam("key"))
-            .where(UploadFile.multipart_id.is_(None))
-            .values(multipart_id=bindparam("begun_id")),
-            [{"key": key, "begun_id": multipart_id} for key, multipart_id in begun.items()],
-        )
-        return files_to_send(session, upload)
-
-
-def _abort_quietly(begun: dict[str, str]) -> None:
-    """End uploads that nobody will use; what a silent store keeps, a sweep ends."""
-    store = object_store()
-
-    def abort(item: tuple[str, str]) -> None:
-        try:
-            store.abort(*item)
-        except StoreUnavailable:
-            return
-
-    in_parallel(store, abort, begun.items())
-
-
 def _undo(upload_id: str) -> None:
     """Leave no trace of an opening that the store refused (U7)."""
     with transaction() as session:
@@ -428,60 +310,3 @@ def _undo(upload_id: str) -> None:
         session.delete(upload)
         session.flush()
         session.delete(traceset)
-
-
-def _show_opened(caller: Caller, upload_id: str, kind: Kind) -> ShownUpload:
-    """The answer of upload-url: the plan of every file with a URL for every part, whatever has arrived."""
-    with reading() as session:
-        upload, traceset = get_upload(session, caller, upload_id, kind)
-    if not is_open(upload):
-        raise Invalid(
-            f"Idempotency-Key belongs to upload session '{upload_id}', which is {upload.state}; use a new key"
-        )
-    until = _urls_until(upload)
-    return ShownUpload(
-        id=upload.id,
-        traceset_id=traceset.id,
-        state=upload.state,
-        expires_at=upload.expires_at,
-        failure=None,
-        files=[_shown(file, {}, until, may_send=True) for file in begin_missing(upload_id)],
-    )
-
-
-def _urls_until(upload: UploadSession) -> datetime:
-    return min(clock.now() + timedelta(seconds=app_settings().part_url_ttl), upload.expires_at)
-
-
-def _held_parts(upload: UploadSession, files: Sequence[FileToSend]) -> list[dict[int, Part]]:
-    """Per file, the parts that the store holds by number; an ended session holds none."""
-    store = object_store()
-
-    def held(file: FileToSend) -> dict[int, Part]:
-        if file.library_key is None or file.multipart_id is None:
-            return {}
-        try:
-            return {part.number: part for part in store.parts(file.library_key, file.multipart_id)}
-        except UploadGone:
-            return {}
-
-    if upload.state not in (SessionState.OPEN, SessionState.COMPLETING):
-        return [{} for _ in files]
-    return in_parallel(store, held, files)
-
-
-def _shown(file: FileToSend, held: dict[int, Part], until: datetime, *, may_send: bool) -> ShownFile:
-    if file.plan is None:
-        return ShownFile(file.name, file.size, (), until)
-    numbers = range(1, file.plan.count + 1)
-    urls: Iterator[str] = iter(())
-    if may_send and file.library_key and file.multipart_id:
-        wanted = [number for number in numbers if number not in held]
-        urls = iter(object_store().sign_parts(file.library_key, file.multipart_id, wanted, until))
-    parts = [
-        ShownPart(number, file.plan.size_of(number), etag=held[number].etag)
-        if number in held
-        else ShownPart(number, file.plan.size_of(number), url=next(urls, None))
-        for number in numbers
-    ]
-    return ShownFile(file.name, file.size, parts, until)

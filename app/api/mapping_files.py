@@ -1,0 +1,35 @@
+"""Showing, downloading and deleting mapping files (M1)."""
+
+from flask import Response, request
+
+from app.api.endpoint import Routes, no_content, respond
+from app.api.presenters import present_download, present_mapping_file
+from app.domain.access import Caller
+from app.models.tracesets import Kind
+from app.schemas.mapping_files import MappingFile
+from app.schemas.tracesets import DownloadURL
+from app.services.deletion import delete_traceset
+from app.services.downloads import sign_download
+from app.services.tracesets import show_traceset
+
+routes = Routes("mapping_files")
+
+
+@routes.endpoint("GET", "/mapping-files/<mapping_id>", answers={200: MappingFile}, errors=(404,))
+def get(caller: Caller, mapping_id: str) -> Response:
+    """Show a mapping file."""
+    members, _ = present_mapping_file(show_traceset(caller, mapping_id, Kind.MAPPING))
+    return respond(members)
+
+
+@routes.endpoint("DELETE", "/mapping-files/<mapping_id>", answers={204: None}, errors=(404,), changes=True)
+def delete(caller: Caller, mapping_id: str) -> Response:
+    """Delete a mapping file."""
+    delete_traceset(caller, mapping_id, Kind.MAPPING)
+    return no_content()
+
+
+@routes.endpoint("GET", "/mapping-files/<mapping_id>/download", answers={200: DownloadURL}, errors=(404, 503))
+def download(caller: Caller, mapping_id: str) -> Response:
+    """Answer a URL for one file (`file`), or for all of them as one zip."""
+    return respond(present_download(sign_download(caller, mapping_id, request.args.get("file"), Kind.MAPPING)))

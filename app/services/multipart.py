@@ -1,0 +1,77 @@
+"""Beginning the multipart uploads of a session in the store."""
+
+from sqlalchemy import bindparam, update
+
+from app import clock
+from app.errors import AppError, Conflict, StoreUnavailable
+from app.extensions import object_store
+from app.models.uploads import SessionState, UploadFile, UploadSession
+from app.queries.uploads import FileToSend, files_to_send
+from app.services.store_calls import in_parallel
+from app.transactions import change_each, reading, transaction
+
+
+def is_open(upload: UploadSession) -> bool:
+    """Whether parts may still be sent."""
+    return upload.state is SessionState.OPEN and upload.expires_at > clock.now()
+
+
+def begin_missing(upload_id: str) -> list[FileToSend]:
+    """Begin the multipart uploads that this open session has not begun yet, and answer all its files.
+
+    Several callers may do so at once: the first id stored for a file counts, the others are ended again.
+
+    Raises:
+        Conflict: the session was ended meanwhile.
+    """
+    store = object_store()
+    with reading() as session:
+        upload = session.get_one(UploadSession, upload_id)
+        files = files_to_send(session, upload)
+    missing = [(f.library_key, f.size) for f in files if f.library_key and f.multipart_id is None]
+    if not missing:
+        return files
+    begun: dict[str, str] = {}
+
+    def begin(file: tuple[str, int]) -> None:
+        key, size = file
+        begun[key] = store.begin(key, size)
+
+    try:
+        in_parallel(store, begin, missing)
+        files = _store_multipart_ids(upload_id, begun)
+    except AppError:
+        _abort_quietly(begun)
+        raise
+    counted = {f.library_key: f.multipart_id for f in files}
+    _abort_quietly({key: mid for key, mid in begun.items() if counted.get(key) != mid})
+    return files
+
+
+def _store_multipart_ids(upload_id: str, begun: dict[str, str]) -> list[FileToSend]:
+    with transaction() as session:
+        upload = session.get(UploadSession, upload_id, with_for_update=True)
+        if upload is None or not is_open(upload):
+            raise Conflict(f"Upload session '{upload_id}' was ended meanwhile")
+        change_each(
+            session,
+            update(UploadFile)
+            .where(UploadFile.session_id == upload_id, UploadFile.library_key == bindparam("key"))
+            .where(UploadFile.multipart_id.is_(None))
+            .values(multipart_id=bindparam("begun_id")),
+            [{"key": key, "begun_id": multipart_id} for key, multipart_id in begun.items()],
+        )
+        return files_to_send(session, upload)
+
+
+def _abort_quietly(begun: dict[str, str]) -> None:
+    """End uploads that nobody will use; what a silent store keeps, a sweep ends."""
+    store = object_store()
+
+    def abort(item: tuple[str, str]) -> None:
+        try:
+            store.abort(*item)
+        except StoreUnavailable:
+            return
+
+    in_parallel(store, abort, begun.items())
