@@ -7,7 +7,7 @@ packages_of() {
     case $1 in
         postgres) echo postgresql ;;
         ceph) echo radosgw ceph-mon ceph-osd ceph-common openssl ;;
-        chromium) echo chromium chromium-driver ;;
+        chromium) echo chromium ;;
         *) echo "$0: no group is called '$1'; there are postgres, ceph and chromium" >&2; return 2 ;;
     esac
 }
