@@ -5,38 +5,15 @@ What is declared here checks the requests and is what the OpenAPI document is bu
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from flask import Blueprint, Response, g, request
 from pydantic import ValidationError
 
 from app.domain import strict_json
-from app.domain.access import Caller
-from app.errors import Forbidden, Invalid, UnsupportedMediaType
+from app.errors import Forbidden, Invalid, NotFound, UnsupportedMediaType
 from app.schemas.base import Schema, invalid
-
-View = Callable[..., Response]
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One route and all that is promised of it.
-
-    `changes` says that it changes tracesets or mapping files: a read-only token may not call it, and it is absent
-    where the deployment is read-only. `answers` maps a status to the schema of its body (None: no body).
-    """
-
-    method: str
-    path: str
-    view: View
-    tag: str
-    answers: Mapping[int, type[Schema] | None]
-    errors: tuple[int, ...]
-    body: type[Schema] | None
-    is_body_optional: bool
-    query: type[Schema] | None
-    changes: bool
+from app.schemas.endpoints import Endpoint, View
 
 
 class Routes:
@@ -52,18 +29,32 @@ class Routes:
         path: str,
         *,
         answers: Mapping[int, type[Schema] | None],
-        errors: tuple[int, ...] = (),
+        errors: Mapping[int, str] | tuple[int, ...] = (),
         body: type[Schema] | None = None,
         is_body_optional: bool = False,
         query: type[Schema] | None = None,
+        headers: type[Schema] | None = None,
         changes: bool = False,
+        is_public: bool = False,
     ) -> Callable[[View], View]:
-        """Declare the decorated view, which is called with the caller, the path's arguments and the `body`."""
+        """Declare the decorated view; the arguments are those of `Endpoint`."""
 
         def declare(view: View) -> View:
-            self.endpoints.append(
-                Endpoint(method, path, view, self.tag, answers, errors, body, is_body_optional, query, changes=changes)
+            endpoint = Endpoint(
+                method=method,
+                path=path,
+                view=view,
+                tag=self.tag,
+                answers=answers,
+                errors=errors if isinstance(errors, Mapping) else dict.fromkeys(errors, ""),
+                body=body,
+                is_body_optional=is_body_optional,
+                query=query,
+                headers=headers,
+                changes=changes,
+                is_public=is_public,
             )
+            self.endpoints.append(endpoint)
             return view
 
         return declare
@@ -72,21 +63,44 @@ class Routes:
         """Add the routes; those that change something are left out of a read-only deployment (G6)."""
         for endpoint in self.endpoints:
             if not (endpoint.changes and is_read_only):
-                name = f"{self.tag}_{endpoint.view.__name__}"
-                blueprint.add_url_rule(endpoint.path, name, _handler(endpoint), methods=[endpoint.method])
+                blueprint.add_url_rule(endpoint.path, endpoint.name, _handler(endpoint), methods=[endpoint.method])
 
 
 def _handler(endpoint: Endpoint) -> View:
     def handle(**arguments: Any) -> Response:
-        caller: Caller = g.caller
-        if endpoint.changes and caller.is_read_only:
+        if endpoint.changes and g.caller.is_read_only:
             raise Forbidden("A read-only token changes nothing")
+        if any("\0" in value for value in arguments.values() if isinstance(value, str)):
+            raise NotFound(f"There is nothing at {request.path}")  # and PostgreSQL would not take the question
+        if endpoint.query is not None:
+            arguments["query"] = _read_texts(endpoint.query, _query_texts)
+        if endpoint.headers is not None:
+            arguments["headers"] = _read_texts(endpoint.headers, request.headers.getlist)
         if endpoint.body is not None:
             arguments["body"] = _read_body(endpoint.body, is_optional=endpoint.is_body_optional)
-        return endpoint.view(caller, **arguments)
+        return endpoint.view(*(() if endpoint.is_public else (g.caller,)), **arguments)
 
     handle.endpoint = endpoint  # type: ignore[attr-defined]
     return handle
+
+
+def _query_texts(name: str) -> list[str]:
+    """What the query gives for a parameter; an empty one counts as absent (L12)."""
+    return [text for text in request.args.getlist(name) if text]
+
+
+def _read_texts(schema: type[Schema], texts_of: Callable[[str], list[str]]) -> Schema:
+    """The parameters that the schema names, each the first text of its name, or all of them where it is a list."""
+    members: dict[str, str | list[str]] = {}
+    for name, field in schema.model_fields.items():
+        alias = field.alias or name
+        texts = texts_of(alias)
+        if any("\0" in text for text in texts):
+            raise Invalid(f"{alias} must not hold NUL")
+        if texts:
+            is_list = any(get_origin(kind) is list for kind in (field.annotation, *get_args(field.annotation)))
+            members[alias] = texts if is_list else texts[0]
+    return _validate(schema, members)
 
 
 def _read_body(schema: type[Schema], *, is_optional: bool) -> Schema:
@@ -95,8 +109,12 @@ def _read_body(schema: type[Schema], *, is_optional: bool) -> Schema:
     data = request.get_data(cache=False)
     if not data and not is_optional:
         raise Invalid("The request needs a body, a JSON object")
+    return _validate(schema, strict_json.loads_object(data) if data else {})
+
+
+def _validate(schema: type[Schema], members: Mapping[str, object]) -> Schema:
     try:
-        return schema.model_validate(strict_json.loads_object(data) if data else {})
+        return schema.model_validate(members)
     except ValidationError as exc:
         raise invalid(exc) from exc
 
