@@ -26,7 +26,7 @@ blueprint = Blueprint("objects", __name__, url_prefix="/objects")
 _CHUNK = 1024 * 1024
 _DRAINED = 128 * 1024 * 1024
 """Bytes of a refused body that are read all the same: a client that is still sending would not see the answer."""
-_RANGE = re.compile(r"bytes=(?:(\d+)-(\d*)|-(\d+))", re.ASCII)
+_RANGE = re.compile(r"bytes=(?:(\d{1,30})-(\d{0,30})|-(\d{1,30}))", re.ASCII)
 _EXPOSED = "ETag, Content-Length, Content-Range, Accept-Ranges, Content-Disposition"
 _TOO_LARGE = f"A part may have {MAX_PART_SIZE} bytes"
 
