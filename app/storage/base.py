@@ -34,6 +34,10 @@ class ObjectGone(Exception):
     """There is no finished object at this key."""
 
 
+class ObjectDamaged(ObjectGone):
+    """Some of the object's bytes are not there; what was read before is no whole answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part that the store holds: its number (from 1), size in bytes and ETag."""
@@ -117,7 +121,8 @@ class ObjectStore(Protocol):
         """The object's bytes from `start`, `length` of them (None: to the end), in chunks of at most 1 MiB.
 
         Raises:
-            ObjectGone: before the first chunk, where there is no such object.
+            ObjectGone: before the first chunk, where there is no such object, or one that is seen to be damaged.
+            ObjectDamaged: later, where bytes turn out to be missing.
         """
 
     def delete(self, keys: Sequence[str]) -> None:

@@ -23,12 +23,14 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 from app import clock
 from app.errors import StoreFull, StoreUnavailable
 from app.storage.base import (
     FoundObject,
+    ObjectDamaged,
     ObjectGone,
     OpenUpload,
     Part,
@@ -38,7 +40,7 @@ from app.storage.base import (
 )
 from app.storage.disk_format import (
     Manifest,
-    ObjectDamaged,
+    Segment,
     list_segments,
     load_manifest,
     load_stored,
@@ -191,19 +193,18 @@ class DiskStore:
             return all(segment.is_intact(folder) for segment in manifest.segments)
 
     def read(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """As `ObjectStore.read`; that there is such an object is checked at the call.
-
-        Raises:
-            ObjectGone: there is none.
-            ObjectDamaged: while reading, where bytes are missing.
-        """
+        """As `ObjectStore.read`; that there is such an object, of whole segments, is checked at the call."""
         with _disk_errors():
             manifest = load_manifest(object_path(self._objects, key))
             if manifest is None:
                 self._require_root()
                 raise ObjectGone(key)
-        end = manifest.stored.size if length is None else min(start + length, manifest.stored.size)
-        return _read(upload_folder(self._objects, key, manifest.upload_id), manifest, start, end)
+            end = manifest.stored.size if length is None else min(start + length, manifest.stored.size)
+            folder = upload_folder(self._objects, key, manifest.upload_id)
+            spans = list(_spans(manifest, start, end))
+            if not all(segment.has_its_length(folder) for segment, _, _ in spans):
+                raise ObjectDamaged(key)
+        return chain.from_iterable(_read_segment(folder / str(s.number), first, n) for s, first, n in spans)
 
     def delete(self, keys: Sequence[str]) -> None:
         """As `ObjectStore.delete`; the manifest goes first, and with it the object."""
@@ -321,8 +322,6 @@ def _disk_errors() -> Iterator[None]:
     """Turns the operating system's errors into ours."""
     try:
         yield
-    except ObjectDamaged:
-        raise
     except OSError as exc:
         if exc.errno in _FULL:
             raise StoreFull("The file store is full") from exc
@@ -336,13 +335,13 @@ def _open_uploads(shard: Path, names: set[str]) -> Iterator[OpenUpload]:
             yield OpenUpload(f"lib/{shard.name}/{stem}", upload_id, begun_at(upload_id))
 
 
-def _read(folder: Path, manifest: Manifest, start: int, end: int) -> Iterator[bytes]:
-    """The object's bytes from `start` to `end`, which lies within it."""
+def _spans(manifest: Manifest, start: int, end: int) -> Iterator[tuple[Segment, int, int]]:
+    """What the object's bytes from `start` to `end`, which lies within it, are: segment, first byte in it, length."""
     offset = 0
     for segment in manifest.segments:
         first, last = max(start - offset, 0), min(end - offset, segment.size)
         if first < last:
-            yield from _read_segment(folder / str(segment.number), first, last - first)
+            yield segment, first, last - first
         offset += segment.size
 
 

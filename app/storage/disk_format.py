@@ -17,7 +17,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Self
 
-from app.storage.base import MAX_PARTS, Part, Stored
+from app.storage.base import MAX_PARTS, ObjectDamaged, Part, Stored
 from app.storage.disk_paths import names_in
 
 CHUNK = 1024 * 1024
@@ -26,10 +26,6 @@ CHUNK = 1024 * 1024
 _TRAILER = struct.Struct(">8sQ32s")
 _MAGIC = b"TSPART\x00\x01"
 TRAILER_SIZE = _TRAILER.size
-
-
-class ObjectDamaged(OSError):
-    """A finished object's bytes are not all there; what was read before is no whole answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +46,13 @@ class Segment:
     def part(self) -> Part:
         """What the store's callers see of it."""
         return Part(self.number, self.size, self.sha256)
+
+    def has_its_length(self, folder: Path) -> bool:
+        """Whether the folder holds a file of this segment's length."""
+        try:
+            return (folder / str(self.number)).stat().st_size == self.size + TRAILER_SIZE
+        except FileNotFoundError:
+            return False
 
     def is_intact(self, folder: Path) -> bool:
         """Whether the folder holds this segment; its bytes are read only where length or times have changed."""

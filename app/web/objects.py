@@ -111,8 +111,8 @@ def _content(store: DiskStore, key: str, stored: Stored) -> Response:
         status = 206
     else:
         return Response(status=416, headers={"Content-Range": f"bytes */{stored.size}"})
-    chunks = () if request.method == "HEAD" else store.read(key, wanted.start, len(wanted))
-    answer = Response(chunks, status, content_type="application/octet-stream")
+    chunks = store.read(key, wanted.start, len(wanted))
+    answer = Response(() if request.method == "HEAD" else chunks, status, content_type="application/octet-stream")
     answer.content_length = len(wanted)
     if status == 206:
         answer.headers["Content-Range"] = f"bytes {wanted.start}-{wanted.stop - 1}/{stored.size}"
