@@ -4,23 +4,30 @@ import os
 import sys
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import click
 from flask import Flask
 from flask.cli import AppGroup, with_appcontext
+from flask_migrate import upgrade
 from sqlalchemy import select
 
 from app.domain.access import Role
 from app.errors import AppError
 from app.extensions import app_settings
+from app.models.people import User
 from app.models.workspaces import Workspace
 from app.services import people, workspaces
 from app.services.sweep import sweep
+from app.settings import ROOT
 from app.transactions import reading
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+FIRST_ADMIN = "admin@localhost"
+"""Whom `make run` signs in."""
 
 user = AppGroup("user", help="People.")
 token = AppGroup("token", help="API tokens.")
@@ -29,7 +36,7 @@ workspace = AppGroup("workspace", help="Workspaces and their members.")
 
 def init_app(app: Flask) -> None:
     """Add the commands to `flask`."""
-    for command in (user, token, workspace, sweep_once):
+    for command in (start, user, token, workspace, sweep_once):
         app.cli.add_command(command)
 
 
@@ -44,6 +51,29 @@ def _told(command: Callable[P, T]) -> Callable[P, T]:
             raise click.ClickException(exc.message) from exc
 
     return wrapped
+
+
+@click.command("start")
+@with_appcontext
+@_told
+def start() -> None:
+    """Bring the database up to date, make a first admin where there is nobody, and serve."""
+    upgrade()
+    with reading() as session:
+        is_new = session.scalar(select(User.id).limit(1)) is None
+        admins = select(User.email).where(User.is_admin, User.is_disabled.is_(False)).order_by(User.id)
+        admin = FIRST_ADMIN if is_new else session.scalar(admins.limit(1))
+    if is_new:
+        people.create_user(FIRST_ADMIN, is_admin=True)
+        token_text = people.create_token(FIRST_ADMIN, name="make run")
+        click.echo(f"The API token of {FIRST_ADMIN}, shown this once:\n\n  {token_text}\n\nTry it:\n")
+        click.echo(f"  curl -H 'Authorization: Bearer {token_text}' {_origin()}/api/v1/workspaces\n")
+    if admin is not None:
+        click.echo(f"Sign in as {admin}, once and within the hour:\n\n  {_sign_in_link(admin)}\n")
+    sys.stdout.flush()
+    gunicorn = Path(sys.executable).with_name("gunicorn")
+    os.chdir(ROOT)
+    os.execv(gunicorn, [str(gunicorn), "-c", "gunicorn.conf.py", "wsgi:app"])  # noqa: S606 - becomes the server
 
 
 @user.command("create")
@@ -63,8 +93,17 @@ def create_user(email: str, *, admin: bool, password_stdin: bool) -> None:
 @_told
 def link(email: str) -> None:
     """Print a link that signs the person in once, within the hour."""
-    origin = app_settings().base_url or f"http://{os.environ.get('HOST', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
-    click.echo(f"{origin}/login/{people.create_sign_in_link(email)}")
+    click.echo(_sign_in_link(email))
+
+
+def _origin() -> str:
+    """Where this machine's server is reached: `BASE_URL`, else what `gunicorn.conf.py` binds to."""
+    host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8000")
+    return app_settings().base_url or f"http://{host}:{port}"
+
+
+def _sign_in_link(email: str) -> str:
+    return f"{_origin()}/login/{people.create_sign_in_link(email)}"
 
 
 @token.command("create")
