@@ -141,7 +141,7 @@ def list_workspaces() -> None:
 @_told
 def create_workspace(name: str, *, owner: str) -> None:
     """Print the id of a new workspace."""
-    click.echo(workspaces.create_workspace(name, owner))
+    click.echo(workspaces.create_workspace(workspaces.OPERATOR, name, owner))
 
 
 @workspace.command("add")
@@ -151,7 +151,7 @@ def create_workspace(name: str, *, owner: str) -> None:
 @_told
 def add_member(workspace_id: str, email: str, *, role: str) -> None:
     """Give a person a role in a workspace."""
-    workspaces.set_member(workspace_id, email, Role(role))
+    workspaces.set_member(workspaces.OPERATOR, workspace_id, email, Role(role))
     click.echo(f"{email} is {role} of {workspace_id}", err=True)
 
 

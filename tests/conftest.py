@@ -22,8 +22,10 @@ from app.settings import MIB, Settings
 from tests.servers.moto_s3 import MotoServer
 from tests.servers.postgres import PostgresServer
 from tests.support.api import Api
+from tests.support.server import AppServer, RemoteApi
 
 MakeApp = Callable[..., Flask]
+Serve = Callable[..., AppServer]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -83,10 +85,10 @@ def _make_people() -> tuple[dict[str, str], str]:
     """The tokens of the tests' people, and the workspace that they share."""
     for name in ("admin", "owner", "editor", "viewer", "stranger"):
         people.create_user(f"{name}@tests.example", is_admin=name == "admin")
-    workspace_id = workspaces.create_workspace("Shared", "owner@tests.example")
+    workspace_id = workspaces.create_workspace(workspaces.OPERATOR, "Shared", "owner@tests.example")
     for role in (Role.EDITOR, Role.VIEWER):
-        workspaces.set_member(workspace_id, f"{role}@tests.example", role)
-    workspaces.set_member("workspace_universal", "owner@tests.example", Role.EDITOR)
+        workspaces.set_member(workspaces.OPERATOR, workspace_id, f"{role}@tests.example", role)
+    workspaces.set_member(workspaces.OPERATOR, "workspace_universal", "owner@tests.example", Role.EDITOR)
     tokens = {
         name: people.create_token(f"{name}@tests.example")
         for name in ("admin", "owner", "editor", "viewer", "stranger")
@@ -104,11 +106,11 @@ def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture
-def make_app(
+def deployment(
     request: pytest.FixtureRequest, databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MakeApp]:
-    """Makes apps with these settings; each call gives another door to the same database and store."""
-    given: dict[str, Any] = {
+) -> dict[str, Any]:
+    """The settings of a fresh deployment, by their field names: its database, its store, small parts, no sweeper."""
+    settings: dict[str, Any] = {
         "data_dir": tmp_path / "data",
         "database_url": databases.fresh(tmp_path),
         "secret_key": "a key for tests",
@@ -119,15 +121,21 @@ def make_app(
         server: MotoServer = request.getfixturevalue("moto")
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
-        given |= {
+        settings |= {
             "s3_bucket": server.new_bucket(),
             "s3_endpoint_url": server.endpoint,
             "s3_addressing_style": "path",
         }
+    return settings
+
+
+@pytest.fixture
+def make_app(deployment: dict[str, Any]) -> Iterator[MakeApp]:
+    """Makes apps with these settings; each call gives another door to the same database and store."""
     made: list[Flask] = []
 
     def make(**settings: Any) -> Flask:
-        app = create_app(Settings(**(given | settings)))
+        app = create_app(Settings(**(deployment | settings)))
         made.append(app)
         return app
 
@@ -135,6 +143,21 @@ def make_app(
     for app in made:
         with app.app_context():
             db.engine.dispose()
+
+
+@pytest.fixture
+def serve(deployment: dict[str, Any], tmp_path: Path) -> Iterator[Serve]:
+    """Starts gunicorns with these settings; each is another host on the same database and store."""
+    started: list[AppServer] = []
+
+    def start(*, workers: int = 1, **settings: Any) -> AppServer:
+        server = AppServer(deployment | settings, tmp_path / "servers", workers=workers)
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.stop()
 
 
 @pytest.fixture
@@ -157,20 +180,21 @@ class People:
 
 
 @pytest.fixture
-def people_of(databases: Databases) -> Callable[[Flask], People]:
-    """The same people, at any app of the test."""
+def people_of(databases: Databases) -> Callable[[Flask | AppServer], People]:
+    """The same people, at any app or server of the test."""
 
-    def at(app: Flask) -> People:
-        callers = {
-            name: Api(app, token, workspace_id=databases.workspace_id) for name, token in databases.tokens.items()
-        }
-        return People(nobody=Api(app, None, workspace_id=databases.workspace_id), **callers)
+    def at(place: Flask | AppServer) -> People:
+        def caller(token: str | None) -> Api:
+            kind = RemoteApi if isinstance(place, AppServer) else Api
+            return kind(place, token, workspace_id=databases.workspace_id)
+
+        return People(nobody=caller(None), **{name: caller(token) for name, token in databases.tokens.items()})
 
     return at
 
 
 @pytest.fixture
-def people_here(app: Flask, people_of: Callable[[Flask], People]) -> People:
+def people_here(app: Flask, people_of: Callable[[Flask | AppServer], People]) -> People:
     """The people at the test's app."""
     return people_of(app)
 

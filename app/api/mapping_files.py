@@ -1,18 +1,26 @@
-"""Showing, downloading and deleting mapping files (M1)."""
+"""Listing, showing, downloading and deleting mapping files (M1)."""
 
 from flask import Response, request
 
 from app.api.endpoint import Routes, no_content, respond
-from app.api.presenters import present_download, present_mapping_file
+from app.api.presenters import present_download, present_mapping_file, present_page
 from app.domain.access import Caller
 from app.models.tracesets import Kind
+from app.schemas.listing import ListQuery, TracesetList
 from app.schemas.mapping_files import MappingFile
 from app.schemas.tracesets import DownloadURL
 from app.services.deletion import delete_traceset
 from app.services.downloads import sign_download
+from app.services.listing import list_tracesets
 from app.services.tracesets import show_traceset
 
 routes = Routes("mapping_files")
+
+
+@routes.endpoint("GET", "/mapping-files", query=ListQuery, answers={200: TracesetList})
+def list_all(caller: Caller, query: ListQuery) -> Response:
+    """List the mapping files that the caller sees, as tracesets are listed."""
+    return respond(present_page(list_tracesets(caller, query.to_listing(Kind.MAPPING))))
 
 
 @routes.endpoint("GET", "/mapping-files/<mapping_id>", answers={200: MappingFile}, errors=(404,))

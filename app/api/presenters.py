@@ -4,9 +4,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from app.domain.access import Role
 from app.domain.times import format_time
+from app.models.people import User
 from app.models.tracesets import Kind, TracesetFile
+from app.models.workspaces import Workspace
+from app.queries.listing import Item
 from app.services.downloads import Download
+from app.services.events import EventPage
+from app.services.listing import Page
 from app.services.tracesets import ShownTraceset
 from app.services.upload_view import ShownPart, ShownUpload
 from app.services.validation import Check
@@ -136,3 +142,64 @@ def _check(check: Check) -> JSON:
 
 def _time(moment: datetime | None) -> str | None:
     return None if moment is None else format_time(moment)
+
+
+def present_page(page: Page) -> JSON:
+    """L1 and L2."""
+    return {
+        "items": [present_item(item) for item in page.items],
+        "pagination": {
+            "count": len(page.items),
+            "hasMore": page.next_cursor is not None,
+            "nextCursor": page.next_cursor,
+        },
+    }
+
+
+def present_item(item: Item) -> JSON:
+    """What a list shows of a traceset."""
+    return {
+        "id": item.id,
+        "name": item.name,
+        "status": item.status.value,
+        "fileCount": item.file_count,
+        "totalSize": item.total_size,
+        "tags": item.tags,
+        "workspaceId": item.workspace_id,
+        "rankCountDerived": item.rank_count,
+        "createdAt": format_time(item.created_at),
+        "expiresAt": _time(item.expires_at),
+    }
+
+
+def present_workspaces(found: Sequence[tuple[Workspace, Role | None]]) -> JSON:
+    """K3."""
+    return {"items": [{"id": each.id, "name": each.name, "role": role and role.value} for each, role in found]}
+
+
+def present_members(found: Sequence[tuple[User, Role]]) -> JSON:
+    """Who belongs to a workspace."""
+    return {"items": [{"email": user.email, "role": role.value} for user, role in found]}
+
+
+def present_events(page: EventPage) -> JSON:
+    """One page of what happened, newest first."""
+    return {
+        "items": [
+            {
+                "id": event.id,
+                "at": format_time(event.at),
+                "kind": event.kind.value,
+                "actor": actor,
+                "remoteAddress": event.remote_address,
+                "requestId": event.request_id,
+                "detail": event.detail,
+            }
+            for event, actor in page.items
+        ],
+        "pagination": {
+            "count": len(page.items),
+            "hasMore": page.next_cursor is not None,
+            "nextCursor": page.next_cursor,
+        },
+    }

@@ -3,11 +3,14 @@
 from flask import Response, request
 
 from app.api.endpoint import Routes, no_content, respond
-from app.api.presenters import present_download, present_traceset, present_validation
+from app.api.presenters import present_download, present_events, present_traceset, present_validation
 from app.domain.access import Caller
+from app.domain.listing import parse_limit
 from app.schemas import tracesets as schemas
+from app.schemas.events import EventList, EventQuery
 from app.services.deletion import delete_traceset
 from app.services.downloads import sign_download
+from app.services.events import list_traceset_events
 from app.services.promotion import promote_traceset
 from app.services.tracesets import show_traceset
 from app.services.validation import validate_traceset
@@ -64,3 +67,10 @@ def promote(caller: Caller, traceset_id: str, body: schemas.PromoteRequest) -> R
     )
     traceset, metadata = present_traceset(show_traceset(caller, promotion.traceset_id))
     return respond(traceset, 201 if promotion.is_first else 200, raw=metadata)
+
+
+@routes.endpoint("GET", "/tracesets/<traceset_id>/events", query=EventQuery, answers={200: EventList}, errors=(404,))
+def events(caller: Caller, traceset_id: str, query: EventQuery) -> Response:
+    """List what happened to a traceset, newest first: who, when, from where."""
+    page = list_traceset_events(caller, traceset_id, limit=parse_limit(query.limit), cursor=query.next)
+    return respond(present_events(page))

@@ -1,11 +1,13 @@
-"""The caller's workspaces (K3)."""
+"""The caller's workspaces and their members (K1, K3)."""
 
 from flask import Response
 
-from app.api.endpoint import Routes, respond
-from app.domain.access import Caller
-from app.queries.people import list_workspaces
+from app.api.endpoint import Routes, no_content, respond
+from app.api.presenters import present_members, present_workspaces
+from app.domain.access import Caller, Role
+from app.queries.people import get_workspace, list_members, list_workspaces
 from app.schemas import workspaces as schemas
+from app.services.workspaces import create_workspace, remove_member, set_member
 from app.transactions import reading
 
 routes = Routes("workspaces")
@@ -16,4 +18,40 @@ def list_all(caller: Caller) -> Response:
     """List the workspaces that the caller reads, with the caller's role in each."""
     with reading() as session:
         found = list_workspaces(session, caller)
-    return respond({"items": [{"id": w.id, "name": w.name, "role": role and role.value} for w, role in found]})
+    return respond(present_workspaces(found))
+
+
+@routes.endpoint("POST", "/workspaces", body=schemas.WorkspaceRequest, answers={201: schemas.Workspace}, errors=(403,))
+def create(caller: Caller, body: schemas.WorkspaceRequest) -> Response:
+    """Make a workspace that the caller owns."""
+    workspace_id = create_workspace(caller, body.name)
+    return respond({"id": workspace_id, "name": body.name, "role": Role.OWNER.value}, 201)
+
+
+@routes.endpoint("GET", "/workspaces/<workspace_id>/members", answers={200: schemas.MemberList}, errors=(404,))
+def members(caller: Caller, workspace_id: str) -> Response:
+    """List who belongs to a workspace, and as what."""
+    with reading() as session:
+        get_workspace(session, caller, workspace_id)
+        found = list_members(session, workspace_id)
+    return respond(present_members(found))
+
+
+@routes.endpoint(
+    "PUT",
+    "/workspaces/<workspace_id>/members/<email>",
+    body=schemas.MemberRequest,
+    answers={204: None},
+    errors=(403, 404, 409),
+)
+def put_member(caller: Caller, workspace_id: str, email: str, body: schemas.MemberRequest) -> Response:
+    """Add a member, or change their role; owners and site admins may."""
+    set_member(caller, workspace_id, email, body.role)
+    return no_content()
+
+
+@routes.endpoint("DELETE", "/workspaces/<workspace_id>/members/<email>", answers={204: None}, errors=(403, 404, 409))
+def delete_member(caller: Caller, workspace_id: str, email: str) -> Response:
+    """Remove a member; owners and site admins may, and members may leave."""
+    remove_member(caller, workspace_id, email)
+    return no_content()

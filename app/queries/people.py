@@ -58,3 +58,14 @@ def get_workspace(session: Session, caller: Caller, workspace_id: str) -> Worksp
     if workspace is None:
         raise NotFound(f"Workspace '{workspace_id}' not found")
     return workspace
+
+
+def list_members(session: Session, workspace_id: str) -> list[tuple[User, Role]]:
+    """Everybody who belongs to the workspace, by address."""
+    statement = (
+        select(User, Membership.role)
+        .join(Membership, Membership.user_id == User.id)
+        .where(Membership.workspace_id == workspace_id)
+        .order_by(User.email)
+    )
+    return [(user, role) for user, role in session.execute(statement).all()]
