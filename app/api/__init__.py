@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Flask
 
-from app.api import auth, mapping_files, tracesets, uploads, workspaces
+from app.api import auth, document, mapping_files, tracesets, uploads, workspaces
 from app.settings import Settings
 
 TRACE_ROUTES = (
@@ -17,6 +17,7 @@ def init_app(app: Flask, settings: Settings) -> None:
     """Register the routes that the settings allow (G6)."""
     api = Blueprint("api", __name__, url_prefix="/api/v1")
     api.before_request(auth.authenticate)
+    document.routes.register(api)
     workspaces.routes.register(api)
     if settings.enable_trace_routes:
         for routes in TRACE_ROUTES:

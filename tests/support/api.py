@@ -9,6 +9,8 @@ import requests
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from tests.support.document import document_of
+
 JSON = dict[str, Any]
 API = "/api/v1"
 OWN_ORIGIN = "http://localhost"
@@ -32,7 +34,7 @@ class Api:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | str | None = None,
     ) -> TestResponse:
-        """The answer to one request; `body` goes as JSON, `data` as it is."""
+        """The answer to one request, which is as described; `body` goes as JSON, `data` as it is."""
         sent = dict(headers or {})
         if self.token:
             sent.setdefault("Authorization", f"Bearer {self.token}")
@@ -40,7 +42,9 @@ class Api:
             data = json.dumps(body).encode()
             sent.setdefault("Content-Type", "application/json")
         path = path if path.startswith("/api") else API + path
-        return self.app.test_client().open(path, method=method, data=data, headers=sent, query_string=query)
+        response = self.app.test_client().open(path, method=method, data=data, headers=sent, query_string=query)
+        document_of(self.app).check(response)
+        return response
 
     def get(self, path: str, **query: Any) -> TestResponse:
         return self.call("GET", path, query=query)
