@@ -1,6 +1,6 @@
 """What the services give, as the API's JSON spells it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from app.services.downloads import Download
 from app.services.events import EventPage
 from app.services.listing import Page
 from app.services.tracesets import ShownTraceset
-from app.services.upload_view import ShownPart, ShownUpload
+from app.services.upload_view import ShownFile, ShownUpload
 from app.services.validation import Check
 
 JSON = dict[str, Any]
@@ -79,7 +79,10 @@ def present_opened(upload: ShownUpload) -> JSON:
         "files": [
             {
                 "name": file.name,
-                "parts": [{"partNumber": part.number, "size": part.size, "url": part.url} for part in file.parts],
+                "parts": [
+                    {"partNumber": number, "size": size, "url": url}
+                    for number, (size, url) in enumerate(zip(_sizes(file), file.urls, strict=True), start=1)
+                ],
                 "partUrlsExpireAt": format_time(file.urls_expire_at),
             }
             for file in upload.files
@@ -100,7 +103,7 @@ def present_session(upload: ShownUpload) -> JSON:
                 "name": file.name,
                 "size": file.size,
                 "partUrlsExpireAt": format_time(file.urls_expire_at),
-                "parts": [_part(part) for part in file.parts],
+                "parts": _parts(file),
             }
             for file in upload.files
         ],
@@ -114,13 +117,20 @@ def _subject(upload: ShownUpload) -> JSON:
     return {"tracesetId" if upload.kind is Kind.TRACESET else "mappingFileId": upload.traceset_id}
 
 
-def _part(part: ShownPart) -> JSON:
-    members: JSON = {"partNumber": part.number, "size": part.size, "uploaded": part.etag is not None}
-    if part.etag is not None:
-        members["etag"] = f'"{part.etag}"'
-    if part.url is not None:
-        members["url"] = part.url
-    return members
+def _sizes(file: ShownFile) -> Iterable[int]:
+    return file.plan.sizes() if file.plan else ()
+
+
+def _parts(file: ShownFile) -> list[JSON]:
+    urls, parts = iter(file.urls), []
+    for number, size in enumerate(_sizes(file), start=1):
+        part: JSON = {"partNumber": number, "size": size, "uploaded": number in file.held}
+        if number in file.held:
+            part["etag"] = f'"{file.held[number].etag}"'
+        elif file.urls:
+            part["url"] = next(urls)
+        parts.append(part)
+    return parts
 
 
 def present_download(download: Download) -> JSON:

@@ -11,6 +11,7 @@ set to parts of `part_size` bytes (64 MiB by default):
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, repeat
 
 from app.errors import Invalid
 
@@ -45,7 +46,8 @@ class PartPlan:
 
     def sizes(self) -> Iterator[int]:
         """The bytes of each part, in the order of their numbers."""
-        return map(self.size_of, range(1, self.count + 1))
+        before_last = self.count - 1
+        return chain(repeat(self.part_size, before_last), (self.size - before_last * self.part_size,))
 
 
 def plan_parts(size: int, part_size: int, field: str = "size") -> PartPlan:

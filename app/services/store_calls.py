@@ -4,8 +4,8 @@ One bounded pool per process: what goes once per file over a network must not wa
 thousand files must not open a thousand connections.
 """
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import TypeVar
 
@@ -25,23 +25,28 @@ def pool_of(store: ObjectStore) -> ThreadPoolExecutor:
     return pool
 
 
-def in_parallel(store: ObjectStore, function: Callable[[A], R], items: Iterable[A]) -> list[R]:
+def in_parallel(store: ObjectStore, function: Callable[[A], R], items: Collection[A]) -> list[R]:
     """The function's answers in the order of the items.
 
-    All calls have ended when this returns or raises, so that the caller may undo what they did. Where some fail,
-    the first failure in the order of the items is raised; calls that had not begun by then are not made.
+    All calls have ended when this returns or raises, so that the caller may undo what they did. Once one has failed
+    no further ones begin; of those that failed, the first in the order of the items is raised.
     """
+    todo = enumerate(items)  # each step of it is one instruction of the interpreter, so threads may share it
+    answers: dict[int, R] = {}
+    failures: dict[int, BaseException] = {}
+
+    def work_off() -> None:
+        for i, item in todo:
+            if failures:
+                return
+            try:
+                answers[i] = function(item)
+            except BaseException as exc:  # noqa: BLE001 - raised below, once no call is under way any more
+                failures[i] = exc
+
     # Each call sees the app and the request id of the thread that asks.
-    futures: list[Future[R]] = [pool_of(store).submit(copy_context().run, function, item) for item in items]
-    first: BaseException | None = None
-    answers: list[R] = []
-    for future in futures:
-        if first is not None and future.cancel():
-            continue
-        try:
-            answers.append(future.result())
-        except BaseException as exc:  # noqa: BLE001 - raised below, once no call is under way any more
-            first = first or exc
-    if first is not None:
-        raise first
-    return answers
+    workers = range(min(store.concurrency, len(items)))
+    wait([pool_of(store).submit(copy_context().run, work_off) for _ in workers])
+    if failures:
+        raise failures[min(failures)]
+    return [answers[i] for i in range(len(items))]

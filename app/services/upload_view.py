@@ -1,11 +1,12 @@
 """A session as its caller sees it: what has arrived, and URLs for what has not (U1, S1)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from app import clock
 from app.domain.access import Caller
+from app.domain.part_plan import PartPlan
 from app.errors import Invalid
 from app.extensions import app_settings, object_store
 from app.models.tracesets import Kind
@@ -18,22 +19,18 @@ from app.transactions import reading
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPart:
-    """One part of the plan: held by the store (with its ETag), or still to be sent (with a URL where one may)."""
-
-    number: int
-    size: int
-    etag: str | None = None
-    url: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ShownFile:
-    """One file of a session and its parts (none where nothing is to be sent)."""
+    """One file of a session.
+
+    `plan` is None where nothing is to be sent. Of its parts the store holds those in `held`; `urls` has one for each
+    of the others, in ascending number, where the caller may send them, and is empty where not.
+    """
 
     name: str
     size: int
-    parts: Sequence[ShownPart]
+    plan: PartPlan | None
+    held: Mapping[int, Part]
+    urls: Sequence[str]
     urls_expire_at: datetime
 
 
@@ -112,18 +109,9 @@ def _held_parts(upload: UploadSession, files: Sequence[FileToSend]) -> list[dict
     return in_parallel(store, held, files)
 
 
-def _shown(file: FileToSend, held: dict[int, Part], until: datetime, *, may_send: bool) -> ShownFile:
-    if file.plan is None:
-        return ShownFile(file.name, file.size, (), until)
-    numbers = range(1, file.plan.count + 1)
-    urls: Iterator[str] = iter(())
-    if may_send and file.library_key and file.multipart_id:
-        wanted = [number for number in numbers if number not in held]
-        urls = iter(object_store().sign_parts(file.library_key, file.multipart_id, wanted, until))
-    parts = [
-        ShownPart(number, file.plan.size_of(number), etag=held[number].etag)
-        if number in held
-        else ShownPart(number, file.plan.size_of(number), url=next(urls, None))
-        for number in numbers
-    ]
-    return ShownFile(file.name, file.size, parts, until)
+def _shown(file: FileToSend, held: Mapping[int, Part], until: datetime, *, may_send: bool) -> ShownFile:
+    urls: Sequence[str] = ()
+    if may_send and file.plan and file.library_key and file.multipart_id:
+        wanted = [number for number in range(1, file.plan.count + 1) if number not in held]
+        urls = object_store().sign_parts(file.library_key, file.multipart_id, wanted, until)
+    return ShownFile(file.name, file.size, file.plan, held, urls, until)
