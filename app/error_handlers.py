@@ -3,6 +3,7 @@
 Why by path and not by blueprint: an unknown URL belongs to no blueprint.
 """
 
+from contextlib import suppress
 from http import HTTPStatus
 
 import structlog
@@ -12,6 +13,10 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTo
 
 from app.errors import AppError, RateLimited, TooLarge, Unauthenticated, Unavailable
 from app.observability import request_id
+
+_CHUNK = 1024 * 1024
+_DRAINED = 128 * 1024 * 1024
+"""Bytes of a refused body that are read all the same."""
 
 log = structlog.get_logger()
 
@@ -57,6 +62,7 @@ def _unexpected(exc: Exception) -> ResponseReturnValue:
 
 
 def _answer(status: int, message: str) -> Response:
+    _hear_out()
     if request.path == "/api" or request.path.startswith("/api/"):
         error = {"message": message}
         if status == 413:
@@ -70,3 +76,14 @@ def _answer(status: int, message: str) -> Response:
         response = Response(page)
     response.status_code = status
     return response
+
+
+def _hear_out() -> None:
+    """Read what is left of a refused body: a client that is still sending would not see the answer.
+
+    There is a limit to that. A server that does not end the stream with the body is not asked.
+    """
+    left = _DRAINED if "wsgi.input_terminated" in request.environ else 0
+    with suppress(Exception):
+        while left > 0 and (chunk := request.environ["wsgi.input"].read(min(_CHUNK, left))):
+            left -= len(chunk)

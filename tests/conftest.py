@@ -22,6 +22,7 @@ from app.settings import MIB, Settings
 from tests.servers.moto_s3 import MotoServer
 from tests.servers.postgres import PostgresServer
 from tests.support.api import Api
+from tests.support.clock import moved_clock  # noqa: F401 - a fixture
 from tests.support.server import AppServer, RemoteApi
 
 MakeApp = Callable[..., Flask]
@@ -179,14 +180,18 @@ class People:
     nobody: Api
 
 
+PeopleOf = Callable[[Flask | AppServer], People]
+
+
 @pytest.fixture
-def people_of(databases: Databases) -> Callable[[Flask | AppServer], People]:
+def people_of(databases: Databases) -> PeopleOf:
     """The same people, at any app or server of the test."""
 
     def at(place: Flask | AppServer) -> People:
         def caller(token: str | None) -> Api:
-            kind = RemoteApi if isinstance(place, AppServer) else Api
-            return kind(place, token, workspace_id=databases.workspace_id)
+            if isinstance(place, AppServer):
+                return RemoteApi(place, token, workspace_id=databases.workspace_id)
+            return Api(place, token, workspace_id=databases.workspace_id)
 
         return People(nobody=caller(None), **{name: caller(token) for name, token in databases.tokens.items()})
 
@@ -194,7 +199,7 @@ def people_of(databases: Databases) -> Callable[[Flask | AppServer], People]:
 
 
 @pytest.fixture
-def people_here(app: Flask, people_of: Callable[[Flask | AppServer], People]) -> People:
+def people_here(app: Flask, people_of: PeopleOf) -> People:
     """The people at the test's app."""
     return people_of(app)
 

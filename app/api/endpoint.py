@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin
 from flask import Blueprint, Response, g, request
 from pydantic import ValidationError
 
+from app.api.request_body import read_bytes
 from app.domain import strict_json
 from app.errors import Forbidden, Invalid, NotFound, UnsupportedMediaType
 from app.schemas.base import Schema, invalid
@@ -104,9 +105,9 @@ def _read_texts(schema: type[Schema], texts_of: Callable[[str], list[str]]) -> S
 
 
 def _read_body(schema: type[Schema], *, is_optional: bool) -> Schema:
-    if request.content_type and request.mimetype != "application/json":
+    data = read_bytes()
+    if data and request.content_type and request.mimetype != "application/json":
         raise UnsupportedMediaType(f"The body must be application/json, got {request.mimetype or request.content_type}")
-    data = request.get_data(cache=False)
     if not data and not is_optional:
         raise Invalid("The request needs a body, a JSON object")
     return _validate(schema, strict_json.loads_object(data) if data else {})
