@@ -68,8 +68,15 @@ def show_upload(caller: Caller, upload_id: str, kind: Kind) -> ShownUpload:
     )
 
 
-def show_opened(caller: Caller, upload_id: str, kind: Kind) -> ShownUpload:
-    """The answer of upload-url: the plan of every file with a URL for every part, whatever has arrived."""
+def show_opened(caller: Caller, upload_id: str, kind: Kind, files: Sequence[FileToSend] | None = None) -> ShownUpload:
+    """The answer of upload-url: the plan of every file with a URL for every part, whatever has arrived.
+
+    Args:
+        caller: who opened it.
+        upload_id: the session.
+        kind: of the session.
+        files: all its files with their multipart ids, where they have just been begun.
+    """
     with reading() as session:
         upload, traceset = get_upload(session, caller, upload_id, kind)
     if not is_open(upload):
@@ -84,7 +91,7 @@ def show_opened(caller: Caller, upload_id: str, kind: Kind) -> ShownUpload:
         state=upload.state,
         expires_at=upload.expires_at,
         failure=None,
-        files=[_shown(file, {}, until, may_send=True) for file in begin_missing(upload_id)],
+        files=[_shown(file, {}, until, may_send=True) for file in files or begin_missing(upload_id)],
     )
 
 

@@ -39,6 +39,7 @@ from app.queries.content import find_stored_content
 from app.queries.uploads import count_open_sessions
 from app.services import events, library
 from app.services.multipart import begin_missing
+from app.services.tags import insert_tags
 from app.services.upload_view import ShownUpload, show_opened
 from app.storage.keys import new_key
 from app.transactions import reading, transaction
@@ -104,21 +105,23 @@ def open_upload(caller: Caller, new: NewUpload, idempotency: Idempotency | None 
     if caller.is_read_only:
         raise Forbidden("A read-only token changes nothing")
     checked = _check(caller, new)
-    upload_id = _find_by_key(caller, idempotency) if idempotency else None
-    if upload_id is None:
-        try:
-            upload_id = _insert(caller, checked, idempotency)
-        except IntegrityError:
-            upload_id = _find_by_key(caller, idempotency) if idempotency else None
-            if upload_id is None:
-                raise
-            return show_opened(caller, upload_id, new.kind)
-        try:
-            begin_missing(upload_id)
-        except StoreUnavailable:
-            _undo(upload_id)
+    first = _find_by_key(caller, idempotency)
+    if first is not None:
+        return show_opened(caller, first, new.kind)
+    try:
+        upload_id = _insert(caller, checked, idempotency)
+    except IntegrityError:
+        # Another request with this key was quicker.
+        first = _find_by_key(caller, idempotency)
+        if first is None:
             raise
-    return show_opened(caller, upload_id, new.kind)
+        return show_opened(caller, first, new.kind)
+    try:
+        files = begin_missing(upload_id)
+    except StoreUnavailable:
+        _undo(upload_id)
+        raise
+    return show_opened(caller, upload_id, new.kind, files)
 
 
 def _check(caller: Caller, new: NewUpload) -> _Checked:
@@ -176,6 +179,7 @@ def _insert(caller: Caller, checked: _Checked, idempotency: Idempotency | None) 
             )
         )
         session.flush()
+        insert_tags(session, traceset)
         _insert_files(session, checked, traceset, upload_id)
         events.record(
             session,
@@ -266,7 +270,9 @@ def _insert_files(session: Session, checked: _Checked, traceset: Traceset, uploa
         )
 
 
-def _find_by_key(caller: Caller, idempotency: Idempotency) -> str | None:
+def _find_by_key(caller: Caller, idempotency: Idempotency | None) -> str | None:
+    if idempotency is None:
+        return None
     with reading() as session:
         upload = session.scalar(
             select(UploadSession).where(

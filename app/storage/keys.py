@@ -3,16 +3,16 @@
 Keys are made here, by chance alone: lower-case ASCII, never from what a user typed. Names live in the database.
 """
 
+import base64
 import re
 import secrets
 
-_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _KEY = re.compile(r"lib/[a-z2-7]{2}/[a-z2-7]{26}")
 
 
 def new_key() -> str:
     """A fresh key of 130 random bits, spread over folders by its first two letters."""
-    name = "".join(secrets.choice(_ALPHABET) for _ in range(26))
+    name = base64.b32encode(secrets.token_bytes(20)).decode().lower()[:26]
     return f"lib/{name[:2]}/{name}"
 
 
