@@ -57,6 +57,11 @@ class AppServer:
         self._process = ServerProcess(self._command, self.log)
         self._process.wait_until(self._answers)
 
+    @property
+    def pid(self) -> int:
+        """The master's process id."""
+        return self._process.pid
+
     def stop(self) -> None:
         """End it in order; a second call does nothing."""
         self._process.stop()
