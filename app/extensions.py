@@ -4,8 +4,10 @@ import sqlite3
 from typing import Any
 
 from flask import Flask, current_app, has_request_context, request
+from flask_bootstrap import Bootstrap5
 from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
+from flask_wtf import CSRFProtect
 from sqlalchemy import Connection, Engine, event
 
 from app.models import Base
@@ -14,6 +16,8 @@ from app.storage.base import ObjectStore
 
 db = SQLAlchemy(model_class=Base, disable_autonaming=True)
 migrate = Migrate(db=db, directory=str(ROOT / "migrations"), compare_type=True, render_as_batch=True)
+csrf = CSRFProtect()
+bootstrap = Bootstrap5()
 
 DEFAULT_ORIGIN = "http://127.0.0.1:8000"
 """Where `make run` serves."""

@@ -5,7 +5,7 @@ from sqlalchemy import text
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import api, commands, error_handlers, extensions, observability, security, web
-from app.extensions import db, migrate
+from app.extensions import bootstrap, csrf, db, migrate
 from app.settings import ROOT, Settings
 from app.storage import make_store
 from app.transactions import reading
@@ -34,10 +34,12 @@ def create_app(settings: Settings | None = None) -> Flask:
     migrate.init_app(app)
     extensions.configure_engine(app)
     observability.init_app(app)
+    security.init_app(app, settings)
+    csrf.init_app(app)
+    bootstrap.init_app(app)
     api.init_app(app, settings)
     web.init_app(app, settings)
     error_handlers.init_app(app)
-    security.init_app(app)
     commands.init_app(app)
     return app
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from app.domain.access import Caller, Role
 from app.domain.ids import UNIVERSAL_WORKSPACE_ID
 from app.errors import NotFound
-from app.models.people import ApiToken, User
+from app.models.people import ApiToken, User, WebSession
 from app.models.workspaces import Membership, Workspace
 
 
@@ -23,6 +23,17 @@ def find_token(session: Session, token_hash: str, now: datetime) -> tuple[ApiTok
             or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now),
             User.is_disabled.is_(False),
         )
+    )
+    row = session.execute(statement).first()
+    return None if row is None else (row[0], row[1])
+
+
+def find_web_session(session: Session, secret_hash: str, now: datetime) -> tuple[WebSession, User] | None:
+    """The session of this hash and its person, where both may be used now."""
+    statement = (
+        select(WebSession, User)
+        .join(User, User.id == WebSession.user_id)
+        .where(WebSession.secret_hash == secret_hash, WebSession.expires_at > now, User.is_disabled.is_(False))
     )
     row = session.execute(statement).first()
     return None if row is None else (row[0], row[1])

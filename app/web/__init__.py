@@ -1,14 +1,26 @@
 """What is served outside the API: the disk store's signed URLs, archives, and the pages."""
 
-from flask import Flask
+from flask import Blueprint, Flask
 
 from app.settings import Settings
 from app.storage.disk import DiskStore
-from app.web import archives, docs, objects
+from app.web import archives, auth, docs, filters, home, login, objects, pages
+
+AREAS = (login, home)
+"""The areas of the pages that every deployment has."""
+TRACE_AREAS = ()
+"""Those that show tracesets (G6)."""
 
 
 def init_app(app: Flask, settings: Settings) -> None:
     """Register the blueprints that this deployment has."""
+    filters.init_app(app)
+    web = Blueprint("web", __name__)
+    web.before_request(auth.guard)
+    pages.init_app(web)
+    for area in AREAS + (TRACE_AREAS if settings.enable_trace_routes else ()):
+        web.register_blueprint(area.blueprint)
+    app.register_blueprint(web)
     app.register_blueprint(docs.blueprint)
     if settings.enable_trace_routes:
         app.register_blueprint(archives.blueprint)

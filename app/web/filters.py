@@ -1,0 +1,64 @@
+"""How values are written on pages."""
+
+from datetime import datetime
+
+from flask import Flask
+
+from app import clock
+
+_SPANS = {"day": 86_400, "hour": 3600, "minute": 60}
+"""Seconds, the longest first."""
+_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def init_app(app: Flask) -> None:
+    """Make the filters known to all templates."""
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    for write in (size, number, moment, ago, visible):
+        app.add_template_filter(write)
+
+
+def size(n_bytes: int) -> str:
+    """Bytes in the largest unit that leaves a number of at least 1: `1.5 GiB`."""
+    if n_bytes < 1024:
+        return f"{n_bytes} B"
+    value = float(n_bytes)
+    for unit in _UNITS:
+        value /= 1024
+        if value < 1023.95 or unit == _UNITS[-1]:
+            break
+    return f"{value:,.1f} {unit}"
+
+
+def number(value: int) -> str:
+    """A whole number with its thousands apart, by spaces that do not break: `10 000`."""
+    return f"{value:,}".replace(",", "\u202f")
+
+
+def moment(at: datetime) -> str:
+    """The minute: `2026-11-29 14:30 UTC`."""
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def ago(at: datetime) -> str:
+    """How far a moment is from now, in the past or in the future; the day where that is more than a month."""
+    seconds = (clock.now() - at).total_seconds()
+    distance = abs(seconds)
+    if distance > 31 * _SPANS["day"]:
+        return f"{at:%Y-%m-%d}"
+    if distance < _SPANS["minute"]:
+        return "just now" if seconds >= 0 else "in a moment"
+    name, unit = next((name, unit) for name, unit in _SPANS.items() if distance >= unit)
+    count = int(distance // unit)
+    text = f"{count} {name}{'s' if count > 1 else ''}"
+    return f"{text} ago" if seconds >= 0 else f"in {text}"
+
+
+_DIRECTION_CONTROLS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""Source: Unicode Standard Annex #9, section 2."""
+_SPELT_OUT = {code: f"\u27e8U+{code:04X}\u27e9" for code in _DIRECTION_CONTROLS}
+
+
+def visible(text: str) -> str:
+    """Text with its direction controls spelt out: `exe.<U+202E>gpj` must not read as something else."""
+    return text.translate(_SPELT_OUT)

@@ -1,0 +1,5 @@
+// The modules of every page; each finds its place by `data-` attributes.
+import "./copy.js";
+import "./live.js";
+import "./menu.js";
+import "./sheet.js";
