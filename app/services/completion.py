@@ -174,8 +174,8 @@ class _Work:
             check_named_parts(file.name, file.plan, parts_named.get(file.name, ()), _by_number(stored))
         finished = in_parallel(object_store(), _finish, list(zip(sent, held, strict=True)))
         self._restart_lost(sent, finished)
-        etags = {str(f.library_key): stored.etag for f, stored in zip(sent, finished, strict=True) if stored}
-        if not announce(self.caller, self.upload_id, self.claim, etags):
+        objects = {str(f.library_key): stored for f, stored in zip(sent, finished, strict=True) if stored}
+        if not announce(self.caller, self.upload_id, self.claim, objects):
             raise Conflict(BEING_COMPLETED)
         return Completion(traceset.id, is_first=True)
 
@@ -248,14 +248,14 @@ def _finish(item: tuple[FileToSend, list[Part] | Stored | None]) -> Stored | Non
         raise Invalid(f"A part of file '{file.name}' was sent again during the completion; retry") from exc
 
 
-def announce(caller: Caller, upload_id: str, claim: str, etags: Mapping[str, str]) -> bool:
+def announce(caller: Caller, upload_id: str, claim: str, objects: Mapping[str, Stored]) -> bool:
     """The one transaction that makes a traceset ready.
 
     Args:
         caller: who completes, for the event.
         upload_id: the session.
         claim: the claim under which the work was done.
-        etags: the finished object's ETag by library key, for every file that was sent.
+        objects: the finished object by library key, for every file that was sent.
 
     Returns:
         Whether it was done; False, and nothing has changed, where the claim was lost.
@@ -265,7 +265,7 @@ def announce(caller: Caller, upload_id: str, claim: str, etags: Mapping[str, str
             return False
         upload = session.get_one(UploadSession, upload_id)
         traceset = session.get_one(Traceset, upload.traceset_seq)
-        _store_files(session, upload, etags)
+        _store_files(session, upload, objects)
         traceset.status = Status.READY
         events.record(
             session,
@@ -278,14 +278,17 @@ def announce(caller: Caller, upload_id: str, claim: str, etags: Mapping[str, str
     return True
 
 
-def _store_files(session: Session, upload: UploadSession, etags: Mapping[str, str]) -> None:
-    if etags:
+def _store_files(session: Session, upload: UploadSession, objects: Mapping[str, Stored]) -> None:
+    if objects:
         change_each(
             session,
             update(LibraryFile)
             .where(LibraryFile.key == bindparam("library_key"))
-            .values(state=LibraryState.STORED, ref_count=1, etag=bindparam("stored_etag")),
-            [{"library_key": key, "stored_etag": etag} for key, etag in etags.items()],
+            .values(state=LibraryState.STORED, ref_count=1, etag=bindparam("new_etag"), sha256=bindparam("new_sha256")),
+            [
+                {"library_key": key, "new_etag": stored.etag, "new_sha256": stored.sha256}
+                for key, stored in objects.items()
+            ],
         )
     sent = (
         select(UploadFile.library_key)

@@ -104,15 +104,15 @@ def _finish_dead_completion(upload_id: str) -> bool:
         upload = session.get_one(UploadSession, upload_id)
         sent = [file for file in files_to_send(session, upload) if file.library_key]
     found = in_parallel(store, store.stat, [str(file.library_key) for file in sent])
-    etags = {
-        str(file.library_key): stored.etag
+    objects = {
+        str(file.library_key): stored
         for file, stored in zip(sent, found, strict=True)
         if stored is not None and stored.size == file.size
     }
-    if len(etags) < len(sent):
+    if len(objects) < len(sent):
         sessions.release(upload_id, claim)
         return False
-    return completion.announce(NOBODY, upload_id, claim, etags)
+    return completion.announce(NOBODY, upload_id, claim, objects)
 
 
 def _expire_tracesets() -> int:

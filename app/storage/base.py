@@ -8,7 +8,7 @@ ETags are written without quotes and in lower case.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -49,10 +49,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A finished object: its size in bytes and the ETag that `stat` reports."""
+    """A finished object: its size in bytes and the ETag that `stat` reports.
+
+    `sha256`, in hex, where the store itself has hashed the whole; it says nothing that the ETag does not.
+    """
 
     size: int
     etag: str
+    sha256: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

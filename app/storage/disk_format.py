@@ -82,7 +82,7 @@ class Manifest:
     @classmethod
     def of(cls, upload_id: str, segments: Sequence[Segment]) -> Self:
         """The manifest of an object of these segments."""
-        return cls(upload_id, Stored(sum(one.size for one in segments), _etag(segments)), tuple(segments))
+        return cls(upload_id, _stored(sum(one.size for one in segments), _etag(segments)), tuple(segments))
 
     def dump(self) -> bytes:
         """The file's content."""
@@ -161,13 +161,17 @@ def _etag(segments: Sequence[Segment]) -> str:
     return f"{hashlib.sha256(digests).hexdigest()}-{len(segments)}"
 
 
+def _stored(size: int, etag: str) -> Stored:
+    return Stored(size, etag, sha256=None if "-" in etag else etag)
+
+
 def _load(path: Path, *, with_segments: bool) -> Manifest | None:
     try:
         with path.open(encoding="ascii") as file:
             head = json.loads(file.readline())
             rows = json.loads(file.readline()) if with_segments else []
             segments = tuple(Segment(*row) for row in rows)
-            return Manifest(head["upload"], Stored(head["size"], head["etag"]), segments)
+            return Manifest(head["upload"], _stored(head["size"], head["etag"]), segments)
     except FileNotFoundError:
         return None
     except (
