@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import or_, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from app.domain.access import Caller, Role
@@ -37,6 +37,23 @@ def find_web_session(session: Session, secret_hash: str, now: datetime) -> tuple
     )
     row = session.execute(statement).first()
     return None if row is None else (row[0], row[1])
+
+
+def list_tokens(session: Session, caller: Caller) -> list[ApiToken]:
+    """The caller's tokens that were not revoked, the newest first; those that have run out are among them."""
+    statement = select(ApiToken).where(ApiToken.user_id == caller.user_id, ApiToken.revoked_at.is_(None))
+    return list(session.scalars(statement.order_by(ApiToken.id.desc())))
+
+
+def count_web_sessions(session: Session, caller: Caller, now: datetime) -> int:
+    """In how many browsers the caller is signed in."""
+    statement = select(func.count()).where(WebSession.user_id == caller.user_id, WebSession.expires_at > now)
+    return session.scalar(statement) or 0
+
+
+def has_password(session: Session, caller: Caller) -> bool:
+    """Whether the caller can sign in by a password."""
+    return session.scalar(select(User.password_hash).where(User.id == caller.user_id)) is not None
 
 
 def roles_of(session: Session, user_id: int) -> dict[str, Role]:

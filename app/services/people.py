@@ -114,6 +114,22 @@ def revoke_token(prefix: str, *, actor: Caller = events.NOBODY) -> None:
             events.record(session, actor, EventKind.TOKEN_REVOKED, user_id=tokens[0].user_id, prefix=tokens[0].prefix)
 
 
+def revoke_own_token(caller: Caller, token_id: int) -> str:
+    """End one of the caller's tokens and answer its name; ending it again is harmless.
+
+    Raises:
+        NotFound: the caller has no such token.
+    """
+    with transaction() as session:
+        token = session.scalar(select(ApiToken).where(ApiToken.id == token_id, ApiToken.user_id == caller.user_id))
+        if token is None:
+            raise NotFound("You have no such token")
+        if token.revoked_at is None:
+            token.revoked_at = clock.now()
+            events.record(session, caller, EventKind.TOKEN_REVOKED, user_id=token.user_id, prefix=token.prefix)
+    return token.name
+
+
 def create_sign_in_link(email: str) -> str:
     """The secret of a link that signs this person in once, within the hour."""
     secret, now = new_token(), clock.now()

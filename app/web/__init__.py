@@ -4,9 +4,9 @@ from flask import Blueprint, Flask
 
 from app.settings import Settings
 from app.storage.disk import DiskStore
-from app.web import archives, auth, docs, filters, home, login, objects, pages
+from app.web import account, archives, auth, docs, filters, home, login, objects, pages
 
-AREAS = (login, home)
+AREAS = (login, home, account)
 """The areas of the pages that every deployment has."""
 TRACE_AREAS = ()
 """Those that show tracesets (G6)."""

@@ -1,4 +1,5 @@
 // The modules of every page; each finds its place by `data-` attributes.
+import "./confirm.js";
 import "./copy.js";
 import "./live.js";
 import "./menu.js";

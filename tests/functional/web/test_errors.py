@@ -105,8 +105,10 @@ def test_the_policy_lets_nothing_in_but_our_own_files(nobody: Browser) -> None:
         ),
         (
             {"s3_region": "eu-west-1"},
-            "https://s3.eu-west-1.amazonaws.com https://s3.amazonaws.com "
-            "https://traces.s3.eu-west-1.amazonaws.com https://traces.s3.amazonaws.com",
+            (
+                "https://s3.eu-west-1.amazonaws.com https://s3.amazonaws.com "
+                "https://traces.s3.eu-west-1.amazonaws.com https://traces.s3.amazonaws.com"
+            ),
         ),
     ],
     ids=["own store", "amazon"],
