@@ -2,11 +2,12 @@
 
 from flask import Blueprint, Flask
 
-from app.api import auth, document, mapping_files, tracesets, uploads, workspaces
+from app.api import auth, document, listing, mapping_files, tracesets, uploads, workspaces
 from app.settings import Settings
 
 TRACE_ROUTES = (
     uploads.traceset_routes,
+    listing.routes,
     tracesets.routes,
     uploads.mapping_file_routes,
     mapping_files.routes,

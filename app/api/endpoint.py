@@ -5,15 +5,14 @@ What is declared here checks the requests and is what the OpenAPI document is bu
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from flask import Blueprint, Response, g, request
-from pydantic import ValidationError
 
 from app.api.request_body import read_bytes
 from app.domain import strict_json
 from app.errors import Forbidden, Invalid, NotFound, UnsupportedMediaType
-from app.schemas.base import Schema, invalid
+from app.schemas.base import Schema, read_texts, validate
 from app.schemas.endpoints import Endpoint, View
 
 
@@ -74,9 +73,9 @@ def _handler(endpoint: Endpoint) -> View:
         if any("\0" in value for value in arguments.values() if isinstance(value, str)):
             raise NotFound(f"There is nothing at {request.path}")  # and PostgreSQL would not take the question
         if endpoint.query is not None:
-            arguments["query"] = _read_texts(endpoint.query, _query_texts)
+            arguments["query"] = read_texts(endpoint.query, _query_texts)
         if endpoint.headers is not None:
-            arguments["headers"] = _read_texts(endpoint.headers, request.headers.getlist)
+            arguments["headers"] = read_texts(endpoint.headers, request.headers.getlist)
         if endpoint.body is not None:
             arguments["body"] = _read_body(endpoint.body, is_optional=endpoint.is_body_optional)
         return endpoint.view(*(() if endpoint.is_public else (g.caller,)), **arguments)
@@ -90,34 +89,13 @@ def _query_texts(name: str) -> list[str]:
     return [text for text in request.args.getlist(name) if text]
 
 
-def _read_texts(schema: type[Schema], texts_of: Callable[[str], list[str]]) -> Schema:
-    """The parameters that the schema names, each the first text of its name, or all of them where it is a list."""
-    members: dict[str, str | list[str]] = {}
-    for name, field in schema.model_fields.items():
-        alias = field.alias or name
-        texts = texts_of(alias)
-        if any("\0" in text for text in texts):
-            raise Invalid(f"{alias} must not hold NUL")
-        if texts:
-            is_list = any(get_origin(kind) is list for kind in (field.annotation, *get_args(field.annotation)))
-            members[alias] = texts if is_list else texts[0]
-    return _validate(schema, members)
-
-
 def _read_body(schema: type[Schema], *, is_optional: bool) -> Schema:
     data = read_bytes()
     if data and request.content_type and request.mimetype != "application/json":
         raise UnsupportedMediaType(f"The body must be application/json, got {request.mimetype or request.content_type}")
     if not data and not is_optional:
         raise Invalid("The request needs a body, a JSON object")
-    return _validate(schema, strict_json.loads_object(data) if data else {})
-
-
-def _validate(schema: type[Schema], members: Mapping[str, object]) -> Schema:
-    try:
-        return schema.model_validate(members)
-    except ValidationError as exc:
-        raise invalid(exc) from exc
+    return validate(schema, strict_json.loads_object(data) if data else {})
 
 
 def respond(body: Mapping[str, Any], status: int = 200, *, raw: Mapping[str, str] | None = None) -> Response:

@@ -4,8 +4,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import BigInteger, Dialect, Integer, MetaData, String
+from sqlalchemy import BigInteger, Boolean, Dialect, Integer, MetaData, String
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import DateTime, TypeDecorator, TypeEngine
 
 
@@ -66,6 +69,26 @@ class Word(TypeDecorator[StrEnum]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:  # noqa: ARG002
         return None if value is None else self.kind(value)
+
+
+class holds_text(FunctionElement[bool]):  # noqa: N801  # it reads as the function that it is
+    """Whether the first text holds the second one, character for character.
+
+    Why not LIKE: `%`, `_` and the escape would need escaping, SQLite refuses long patterns and ignores ASCII case.
+    """
+
+    type = Boolean()
+    inherit_cache = True
+
+
+@compiles(holds_text, "sqlite")
+def _holds_text_sqlite(element: holds_text, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"instr({compiler.process(element.clauses, **kw)}) > 0"
+
+
+@compiles(holds_text, "postgresql")
+def _holds_text_postgresql(element: holds_text, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"strpos({compiler.process(element.clauses, **kw)}) > 0"
 
 
 RowNumber = BigInteger().with_variant(Integer(), "sqlite")

@@ -168,3 +168,12 @@ class TracesetFile(Base):
     external_url: Mapped[str | None] = mapped_column(String(EXTERNAL_URL_LENGTH))
 
     __table_args__ = (Index("uq_traceset_file_name", "traceset_seq", "name", unique=True),)
+
+
+class TracesetTag(Base):
+    """One tag of a traceset, the same as in `Traceset.tags`: what the list finds tracesets by (L11)."""
+
+    __tablename__ = "traceset_tag"
+
+    traceset_seq: Mapped[int] = mapped_column(ForeignKey("traceset.seq", ondelete="CASCADE"), primary_key=True)
+    tag: Mapped[str] = mapped_column(code_point_text(TAG_LENGTH), primary_key=True)

@@ -1,7 +1,7 @@
 """The base of all schemas, and the sentence that a fault in a request becomes."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
@@ -35,6 +35,40 @@ _SENTENCES: Mapping[str, str] = {
     "enum": "must be {expected}",
     "string_pattern_mismatch": "must match {pattern}",
 }
+
+
+S = TypeVar("S", bound=Schema)
+
+
+def validate(schema: type[S], members: Mapping[str, object]) -> S:
+    """The object that these members make.
+
+    Raises:
+        Invalid: the first fault that there is.
+    """
+    try:
+        return schema.model_validate(members)
+    except ValidationError as exc:
+        raise invalid(exc) from exc
+
+
+def read_texts(schema: type[S], texts_of: Callable[[str], list[str]]) -> S:
+    """The parameters that the schema names, each the first text of its name, or all of them where it is a list.
+
+    Raises:
+        Invalid: a fault, or a text that holds NUL, which PostgreSQL would not take.
+    """
+    members: dict[str, str | list[str]] = {}
+    for name, field in schema.model_fields.items():
+        alias = field.alias or name
+        if texts := texts_of(alias):
+            is_list = any(get_origin(kind) is list for kind in (field.annotation, *get_args(field.annotation)))
+            members[alias] = texts if is_list else texts[0]
+    parameters = validate(schema, members)
+    for alias, value in members.items():
+        if any("\0" in text for text in value):
+            raise Invalid(f"{alias} must not hold NUL")
+    return parameters
 
 
 def invalid(exc: ValidationError) -> Invalid:

@@ -20,6 +20,7 @@ from app.models.tracesets import Kind, Status, Traceset, TracesetFile
 from app.models.workspaces import Workspace
 from app.queries.tracesets import get_traceset
 from app.services import events, library
+from app.services.tags import insert_tags
 from app.transactions import transaction
 
 
@@ -93,6 +94,7 @@ def _promote(session: Session, caller: Caller, traceset_id: str, wanted: _Wanted
     copy.precision, copy.accelerator = words.precision, words.accelerator
     session.add(copy)
     session.flush()
+    insert_tags(session, copy)
     _refer_to_same_bytes(session, source, copy)
     for traceset, detail in ((source, {"promoted_to": copy.id}), (copy, {"promoted_from": source.id})):
         events.record(
