@@ -81,7 +81,7 @@ def present_opened(upload: ShownUpload) -> JSON:
                 "name": file.name,
                 "parts": [
                     {"partNumber": number, "size": size, "url": url}
-                    for number, (size, url) in enumerate(zip(_sizes(file), file.urls, strict=True), start=1)
+                    for size, (number, url) in zip(_sizes(file), file.urls.items(), strict=True)
                 ],
                 "partUrlsExpireAt": format_time(file.urls_expire_at),
             }
@@ -122,13 +122,13 @@ def _sizes(file: ShownFile) -> Iterable[int]:
 
 
 def _parts(file: ShownFile) -> list[JSON]:
-    urls, parts = iter(file.urls), []
+    parts = []
     for number, size in enumerate(_sizes(file), start=1):
         part: JSON = {"partNumber": number, "size": size, "uploaded": number in file.held}
-        if number in file.held:
-            part["etag"] = f'"{file.held[number].etag}"'
-        elif file.urls:
-            part["url"] = next(urls)
+        if etag := file.held.get(number):
+            part["etag"] = f'"{etag}"'
+        if number in file.urls:
+            part["url"] = file.urls[number]
         parts.append(part)
     return parts
 

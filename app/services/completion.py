@@ -30,7 +30,7 @@ from app.models.uploads import SessionState, UploadFile, UploadSession
 from app.observability import COMPLETIONS
 from app.queries.tracesets import not_found
 from app.queries.uploads import ROUTES, FileToSend, files_to_send, get_upload
-from app.services import events, library, sessions
+from app.services import events, library, multipart, sessions
 from app.services.store_calls import in_parallel
 from app.storage.base import Part, PartsRefused, Stored, UploadGone
 from app.transactions import change_each, changed, reading, transaction
@@ -169,6 +169,7 @@ class _Work:
         sent = [file for file in files if file.library_key is not None]
         held = in_parallel(object_store(), _held, sent)
         self._refuse_oversize(traceset, sent, held)
+        self._restart_lost(sent, held)
         parts_named = check_named_files(self.named, {file.name: file.plan for file in files})
         for file, stored in zip(sent, held, strict=True):
             check_named_parts(file.name, file.plan, parts_named.get(file.name, ()), _by_number(stored))
@@ -195,20 +196,15 @@ class _Work:
             library.discard_quietly(self.upload_id)
             raise TooLarge(reason)
 
-    def _restart_lost(self, sent: Sequence[FileToSend], finished: Sequence[Stored | None]) -> None:
-        """Where the store has lost an upload, let a new one be begun under the same session."""
-        lost = [file for file, stored in zip(sent, finished, strict=True) if stored is None]
+    def _restart_lost(self, sent: Sequence[FileToSend], held: Sequence[object]) -> None:
+        """Where the store has lost an upload (None), let a new one be begun under the same session."""
+        lost = [file for file, stored in zip(sent, held, strict=True) if stored is None]
         if not lost:
             return
         with transaction() as session:
             if not sessions.renew(session, self.upload_id, self.claim):
                 raise Conflict(BEING_COMPLETED)
-            session.execute(
-                update(UploadFile)
-                .where(UploadFile.session_id == self.upload_id)
-                .where(UploadFile.position.in_([file.position for file in lost]))
-                .values(multipart_id=None)
-            )
+            multipart.forget(session, self.upload_id, lost)
         raise Invalid(f"Missing parts for file '{lost[0].name}'")
 
 

@@ -1,6 +1,9 @@
 """Beginning the multipart uploads of a session in the store."""
 
+from collections.abc import Sequence
+
 from sqlalchemy import bindparam, update
+from sqlalchemy.orm import Session
 
 from app import clock
 from app.errors import AppError, Conflict, StoreUnavailable
@@ -16,6 +19,11 @@ def is_open(upload: UploadSession) -> bool:
     return upload.state is SessionState.OPEN and upload.expires_at > clock.now()
 
 
+def state_now(upload: UploadSession) -> SessionState:
+    """The session's state: one that has passed its time has expired, whether or not a sweep came by."""
+    return SessionState.EXPIRED if upload.state is SessionState.OPEN and not is_open(upload) else upload.state
+
+
 def begin_missing(upload_id: str) -> list[FileToSend]:
     """Begin the multipart uploads that this open session has not begun yet, and answer all its files.
 
@@ -26,7 +34,9 @@ def begin_missing(upload_id: str) -> list[FileToSend]:
     """
     store = object_store()
     with reading() as session:
-        upload = session.get_one(UploadSession, upload_id)
+        upload = session.get(UploadSession, upload_id)
+        if upload is None:
+            raise Conflict(f"Upload session '{upload_id}' was ended meanwhile")
         files = files_to_send(session, upload)
     missing = [(f.library_key, f.size) for f in files if f.library_key and f.multipart_id is None]
     if not missing:
@@ -48,11 +58,37 @@ def begin_missing(upload_id: str) -> list[FileToSend]:
     return files
 
 
+def begin_again(upload_id: str, lost: Sequence[FileToSend]) -> list[FileToSend]:
+    """As `begin_missing`, after the store has lost these uploads (a bucket may end what stays open for long)."""
+    with transaction() as session:
+        _require_open(session, upload_id)
+        forget(session, upload_id, lost)
+    return begin_missing(upload_id)
+
+
+def forget(session: Session, upload_id: str, lost: Sequence[FileToSend]) -> None:
+    """Take these uploads for not begun; where somebody has begun them again meanwhile, that counts."""
+    change_each(
+        session,
+        update(UploadFile)
+        .where(UploadFile.session_id == upload_id, UploadFile.library_key == bindparam("key"))
+        .where(UploadFile.multipart_id == bindparam("lost_id"))
+        .values(multipart_id=None),
+        [{"key": file.library_key, "lost_id": file.multipart_id} for file in lost],
+    )
+
+
+def _require_open(session: Session, upload_id: str) -> UploadSession:
+    """The session, locked."""
+    upload = session.get(UploadSession, upload_id, with_for_update=True)
+    if upload is None or not is_open(upload):
+        raise Conflict(f"Upload session '{upload_id}' was ended meanwhile")
+    return upload
+
+
 def _store_multipart_ids(upload_id: str, begun: dict[str, str]) -> list[FileToSend]:
     with transaction() as session:
-        upload = session.get(UploadSession, upload_id, with_for_update=True)
-        if upload is None or not is_open(upload):
-            raise Conflict(f"Upload session '{upload_id}' was ended meanwhile")
+        upload = _require_open(session, upload_id)
         change_each(
             session,
             update(UploadFile)

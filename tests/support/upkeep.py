@@ -1,0 +1,43 @@
+"""What the operator does, and what the store holds."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from flask import Flask
+
+from app.extensions import object_store
+from app.services.sweep import sweep as sweep_once
+
+T = TypeVar("T")
+
+
+def sweep(app: Flask) -> dict[str, int]:
+    """One sweep; what it did."""
+    with app.app_context():
+        return {what: count for what, count in sweep_once().items() if count}
+
+
+def stored_keys(app: Flask) -> list[str]:
+    """The keys of all finished objects."""
+    with app.app_context():
+        return [found.key for found in object_store().objects()]
+
+
+def open_uploads(app: Flask) -> list[str]:
+    """The keys of all uploads that are open in the store."""
+    with app.app_context():
+        return [upload.key for upload in object_store().open_uploads()]
+
+
+def at_once(n: int, act: Callable[[int], T]) -> list[T]:
+    """What n calls answer that begin together."""
+    gate = threading.Barrier(n)
+
+    def one(i: int) -> T:
+        gate.wait()
+        return act(i)
+
+    with ThreadPoolExecutor(n) as pool:
+        return list(pool.map(one, range(n)))
