@@ -1,15 +1,20 @@
 """What is served outside the API: the disk store's signed URLs, archives, and the pages."""
 
+from collections.abc import Iterator
+from types import ModuleType
+
 from flask import Blueprint, Flask
 
 from app.settings import Settings
 from app.storage.disk import DiskStore
-from app.web import account, archives, auth, docs, filters, home, login, objects, pages
+from app.web import account, archives, auth, docs, filters, home, login, objects, pages, upload
 
 AREAS = (login, home, account)
 """The areas of the pages that every deployment has."""
 TRACE_AREAS = ()
 """Those that show tracesets (G6)."""
+CHANGE_AREAS = (upload,)
+"""Those that only change tracesets (G6)."""
 
 
 def init_app(app: Flask, settings: Settings) -> None:
@@ -18,7 +23,7 @@ def init_app(app: Flask, settings: Settings) -> None:
     web = Blueprint("web", __name__)
     web.before_request(auth.guard)
     pages.init_app(web)
-    for area in AREAS + (TRACE_AREAS if settings.enable_trace_routes else ()):
+    for area in _areas(settings):
         web.register_blueprint(area.blueprint)
     app.register_blueprint(web)
     app.register_blueprint(docs.blueprint)
@@ -26,3 +31,11 @@ def init_app(app: Flask, settings: Settings) -> None:
         app.register_blueprint(archives.blueprint)
     if isinstance(app.extensions["object_store"], DiskStore):
         app.register_blueprint(objects.blueprint)
+
+
+def _areas(settings: Settings) -> Iterator[ModuleType]:
+    yield from AREAS
+    if settings.enable_trace_routes:
+        yield from TRACE_AREAS
+        if not settings.trace_routes_read_only:
+            yield from CHANGE_AREAS
