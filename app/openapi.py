@@ -176,7 +176,7 @@ def _usual_errors(endpoint: Endpoint) -> Iterator[int]:
     """The errors that no endpoint declares, because they follow from what it does declare."""
     yield 500
     if not endpoint.is_public:
-        yield from (401, 503)
+        yield from (401, 429, 503)
     if endpoint.changes:
         yield 403
     if "<" in endpoint.path:

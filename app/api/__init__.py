@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Flask
 
-from app.api import auth, document, listing, mapping_files, tracesets, uploads, workspaces
+from app.api import auth, document, listing, mapping_files, rate_limits, tracesets, uploads, workspaces
 from app.settings import Settings
 
 TRACE_ROUTES = (
@@ -16,6 +16,7 @@ TRACE_ROUTES = (
 
 def init_app(app: Flask, settings: Settings) -> None:
     """Register the routes that the settings allow (G6)."""
+    app.extensions["rate_limiter"] = rate_limits.make_limiter()
     api = Blueprint("api", __name__, url_prefix="/api/v1")
     api.before_request(auth.authenticate)
     document.routes.register(api)

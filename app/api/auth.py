@@ -4,6 +4,7 @@ from flask import current_app, g, request
 from flask_wtf.csrf import validate_csrf
 from wtforms import ValidationError
 
+from app.api.rate_limits import count_request
 from app.domain.access import Caller
 from app.errors import Unauthenticated
 from app.observability import request_id
@@ -18,11 +19,13 @@ def authenticate() -> None:
 
     Raises:
         Unauthenticated: no token and no session, or none that may be used.
+        RateLimited: too many requests came with it.
     """
     endpoint = getattr(current_app.view_functions.get(request.endpoint or ""), "endpoint", None)
     if isinstance(endpoint, Endpoint) and endpoint.is_public:
         return
     g.caller = _by_token() if "Authorization" in request.headers else _by_session()
+    count_request(g.caller)
 
 
 def _by_token() -> Caller:

@@ -3,11 +3,11 @@
 What is declared here checks the requests and is what the OpenAPI document is built from, so the two cannot differ.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from flask import Blueprint, Response, g, request
+from pydantic_core import to_json
 
 from app.api.request_body import read_bytes
 from app.domain import strict_json
@@ -102,14 +102,13 @@ def respond(body: Mapping[str, Any], status: int = 200, *, raw: Mapping[str, str
     """A JSON answer.
 
     Args:
-        body: plain values.
+        body: plain values, at least one.
         status: of the answer.
         raw: members whose values are JSON text already, which goes out as it is (R3).
     """
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    if raw:
-        members = ",".join(f"{json.dumps(name)}:{value}" for name, value in raw.items())
-        text = f"{text[:-1]}{',' if body else ''}{members}}}"
+    text = to_json(body)
+    for name, value in (raw or {}).items():
+        text = b'%b,"%b":%b}' % (text[:-1], name.encode(), value.encode())
     return Response(text, status, content_type="application/json")
 
 
