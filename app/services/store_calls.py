@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import TypeVar
 
+from app.errors import StoreFull, StoreUnavailable
 from app.storage.base import ObjectStore
 
 A = TypeVar("A")
@@ -29,7 +30,8 @@ def in_parallel(store: ObjectStore, function: Callable[[A], R], items: Collectio
     """The function's answers in the order of the items.
 
     All calls have ended when this returns or raises, so that the caller may undo what they did. Once one has failed
-    no further ones begin; of those that failed, the first in the order of the items is raised.
+    no further ones begin; of those that failed, the first in the order of the items is raised. A store that is full is
+    no more use here than one that is away.
     """
     todo = enumerate(items)  # each step of it is one instruction of the interpreter, so threads may share it
     answers: dict[int, R] = {}
@@ -48,5 +50,6 @@ def in_parallel(store: ObjectStore, function: Callable[[A], R], items: Collectio
     workers = range(min(store.concurrency, len(items)))
     wait([pool_of(store).submit(copy_context().run, work_off) for _ in workers])
     if failures:
-        raise failures[min(failures)]
+        first = failures[min(failures)]
+        raise StoreUnavailable(first.message) if isinstance(first, StoreFull) else first
     return [answers[i] for i in range(len(items))]

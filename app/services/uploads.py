@@ -7,6 +7,7 @@ ends when nobody does.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -20,7 +21,7 @@ from app.domain.file_names import check_file_name, find_twin
 from app.domain.ids import UNIVERSAL_WORKSPACE_ID, new_id
 from app.domain.metadata import CheckedMetadata, check_workload_metadata, descriptive, fold
 from app.domain.part_plan import PartPlan, plan_parts
-from app.errors import Forbidden, Invalid, RateLimited, StoreUnavailable
+from app.errors import Forbidden, Invalid, RateLimited, Unavailable
 from app.extensions import app_settings
 from app.models.events import Event, EventKind
 from app.models.tracesets import (
@@ -118,14 +119,14 @@ def open_upload(caller: Caller, new: NewUpload, idempotency: Idempotency | None 
         return show_opened(caller, first, new.kind)
     try:
         files = begin_missing(upload_id)
-    except StoreUnavailable:
-        _undo(upload_id)
+    except Unavailable:
+        _undo_quietly(upload_id)
         raise
     return show_opened(caller, upload_id, new.kind, files)
 
 
 def _check(caller: Caller, new: NewUpload) -> _Checked:
-    workspace_id = new.workspace_id or UNIVERSAL_WORKSPACE_ID
+    workspace_id = UNIVERSAL_WORKSPACE_ID if new.workspace_id is None else new.workspace_id
     if not caller.may_change(workspace_id):
         raise Invalid(f"workspaceId '{workspace_id}' is not a workspace that you may upload to")
     part_size = app_settings().part_size
@@ -300,11 +301,18 @@ def _free_old_key(session: Session, caller: Caller, key: str) -> None:
     )
 
 
+def _undo_quietly(upload_id: str) -> None:
+    """What a silent database keeps, a sweep ends."""
+    with suppress(Unavailable):
+        _undo(upload_id)
+
+
 def _undo(upload_id: str) -> None:
-    """Leave no trace of an opening that the store refused (U7)."""
+    """Leave no trace of an opening that the store refused (U7), unless a request with the same key had more luck."""
     with transaction() as session:
-        upload = session.get(UploadSession, upload_id)
-        if upload is None:
+        upload = session.get(UploadSession, upload_id, with_for_update=True)
+        missing = select(UploadFile).where(UploadFile.session_id == upload_id, UploadFile.multipart_id.is_(None))
+        if upload is None or session.scalar(missing.limit(1)) is None:
             return
         traceset = session.get_one(Traceset, upload.traceset_seq)
         keys = list(session.scalars(select(UploadFile.library_key).where(UploadFile.session_id == upload_id)))

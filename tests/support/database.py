@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import Update, func, select
+from sqlalchemy import Update, func, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.extensions import object_store
@@ -41,6 +41,11 @@ def change(app: Flask, statement: Update) -> None:
     """Change rows as no request could."""
     with app.app_context(), transaction() as session:
         session.execute(statement)
+
+
+def forget_begun(app: Flask) -> None:
+    """Leave what a process leaves that died before it noted which uploads the store had begun."""
+    change(app, update(UploadFile).values(multipart_id=None))
 
 
 def assert_counts_right(app: Flask) -> None:
