@@ -15,6 +15,8 @@ threads = int(os.environ.get("WEB_THREADS", "32"))
 timeout = 120
 graceful_timeout = 30
 keepalive = 75
+# Nobody steers it by a socket, and two servers of one account would fight for its path.
+control_socket_disable = True
 # A traceset's file may have a name of 1,024 bytes, each of which takes three characters in a URL.
 limit_request_line = 8190
 
