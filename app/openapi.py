@@ -55,6 +55,7 @@ _PATH_ARGUMENTS = {
     "mapping_id": _PathArgument("id", "The mapping file's id.", "mapping_abc123xyz"),
     "upload_id": _PathArgument("uploadId", "The upload session's id.", "upload_ghi789"),
     "workspace_id": _PathArgument("id", "The workspace's id.", "workspace_def456"),
+    "email": _PathArgument("email", "The member's e-mail address.", "ada@tracesets.example"),
 }
 
 _HEADERS: JSON = {
@@ -156,7 +157,9 @@ def _text_parameters(place: str, schema: type[Schema]) -> Iterator[JSON]:
     whole = _text_schema(schema)
     for name, member in whole["properties"].items():
         described = {"description": member.pop("description")} if "description" in member else {}
-        yield {"name": name, "in": place, "required": name in whole.get("required", ()), **described, "schema": member}
+        # An empty one counts as absent (L12).
+        more: JSON = described | ({"allowEmptyValue": True} if place == "query" else {})
+        yield {"name": name, "in": place, "required": name in whole.get("required", ()), **more, "schema": member}
 
 
 def _text_schema(schema: type[Schema]) -> JSON:

@@ -1,6 +1,6 @@
 """Showing, downloading, validating, promoting and deleting tracesets."""
 
-from flask import Response, request
+from flask import Response
 
 from app.api.endpoint import Routes, no_content, respond
 from app.api.presenters import present_download, present_events, present_traceset, present_validation
@@ -18,24 +18,30 @@ from app.services.validation import validate_traceset
 routes = Routes("tracesets")
 
 
-@routes.endpoint("GET", "/tracesets/<traceset_id>", answers={200: schemas.Traceset}, errors=(404,))
+@routes.endpoint("GET", "/tracesets/<traceset_id>", answers={200: schemas.Traceset})
 def get(caller: Caller, traceset_id: str) -> Response:
     """Show a traceset with all its files."""
     traceset, metadata = present_traceset(show_traceset(caller, traceset_id))
     return respond(traceset, raw=metadata)
 
 
-@routes.endpoint("DELETE", "/tracesets/<traceset_id>", answers={204: None}, errors=(404,), changes=True)
+@routes.endpoint("DELETE", "/tracesets/<traceset_id>", answers={204: None}, changes=True)
 def delete(caller: Caller, traceset_id: str) -> Response:
     """Delete a traceset; bytes that nothing refers to any more go with the next sweep."""
     delete_traceset(caller, traceset_id)
     return no_content()
 
 
-@routes.endpoint("GET", "/tracesets/<traceset_id>/download", answers={200: schemas.DownloadURL}, errors=(404, 503))
-def download(caller: Caller, traceset_id: str) -> Response:
-    """Answer a URL for one file (`file`), or for the whole traceset as one zip."""
-    return respond(present_download(sign_download(caller, traceset_id, request.args.get("file"))))
+@routes.endpoint(
+    "GET",
+    "/tracesets/<traceset_id>/download",
+    query=schemas.DownloadQuery,
+    answers={200: schemas.DownloadURL},
+    errors={400: "File 'external.dat' uses an external URL and cannot be downloaded via presigned URL"},
+)
+def download(caller: Caller, traceset_id: str, query: schemas.DownloadQuery) -> Response:
+    """Answer a URL for one file, or for the whole traceset as one zip."""
+    return respond(present_download(sign_download(caller, traceset_id, query.file)))
 
 
 @routes.endpoint(
@@ -44,7 +50,6 @@ def download(caller: Caller, traceset_id: str) -> Response:
     body=schemas.ValidateRequest,
     is_body_optional=True,
     answers={200: schemas.Validation},
-    errors=(404, 503),
 )
 def validate(caller: Caller, traceset_id: str, body: schemas.ValidateRequest) -> Response:
     """Check that a traceset is whole: its files in the store, its metadata, and with `deep` every byte."""
@@ -57,7 +62,7 @@ def validate(caller: Caller, traceset_id: str, body: schemas.ValidateRequest) ->
     body=schemas.PromoteRequest,
     is_body_optional=True,
     answers={201: schemas.Traceset, 200: schemas.Traceset},
-    errors=(404, 503),
+    errors={400: "'ts_abc123xyz' cannot be promoted: its status is uploading, not ready"},
     changes=True,
 )
 def promote(caller: Caller, traceset_id: str, body: schemas.PromoteRequest) -> Response:
@@ -69,7 +74,7 @@ def promote(caller: Caller, traceset_id: str, body: schemas.PromoteRequest) -> R
     return respond(traceset, 201 if promotion.is_first else 200, raw=metadata)
 
 
-@routes.endpoint("GET", "/tracesets/<traceset_id>/events", query=EventQuery, answers={200: EventList}, errors=(404,))
+@routes.endpoint("GET", "/tracesets/<traceset_id>/events", query=EventQuery, answers={200: EventList})
 def events(caller: Caller, traceset_id: str, query: EventQuery) -> Response:
     """List what happened to a traceset, newest first: who, when, from where."""
     page = list_traceset_events(caller, traceset_id, limit=parse_limit(query.limit), cursor=query.next)

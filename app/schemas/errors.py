@@ -73,7 +73,7 @@ FAULTS: Mapping[int, Fault] = {
     ),
     413: Fault(
         "TooLarge",
-        "The request's body is larger than the server takes.",
+        "The request's body, or an uploaded file, is larger than it may be.",
         "The request body is larger than the limit of 33554432 bytes",
     ),
     415: Fault(

@@ -125,10 +125,33 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
         "workspaceId": "workspace_universal",
         "createdAt": "2026-02-20T14:30:00Z",
     },
+    "EventList": {
+        "items": [
+            {
+                "id": 1042,
+                "at": "2026-02-20T14:31:12Z",
+                "kind": "completed",
+                "actor": "ada@tracesets.example",
+                "remoteAddress": "192.0.2.7",
+                "requestId": "3f9c2b7d1a5e8046",
+                "detail": {"upload_id": "upload_ghi789"},
+            }
+        ],
+        "pagination": {"count": 1, "hasMore": False, "nextCursor": None},
+    },
     "WorkspaceList": {
         "items": [
             {"id": "workspace_universal", "name": "Universal", "role": None},
             {"id": "workspace_def456", "name": "Training", "role": "owner"},
         ]
     },
+    "WorkspaceRequest": {"name": "Training"},
+    "Workspace": {"id": "workspace_def456", "name": "Training", "role": "owner"},
+    "MemberList": {
+        "items": [
+            {"email": "ada@tracesets.example", "role": "owner"},
+            {"email": "grace@tracesets.example", "role": "viewer"},
+        ]
+    },
+    "MemberRequest": {"role": "editor"},
 }

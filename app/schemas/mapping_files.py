@@ -7,14 +7,14 @@ from pydantic import Field
 
 from app.models.tracesets import MAX_FILES, FileRole, Kind, Status
 from app.schemas.base import Schema
-from app.schemas.uploads import SHA256, Name, Size
+from app.schemas.uploads import SHA256, FileName, Name, Size
 from app.services.uploads import NewFile, NewUpload
 
 
 class MappingFileSpec(Schema):
     """A file to be uploaded."""
 
-    name: str
+    name: FileName
     size: Size
     sha256: SHA256 | None = None
 

@@ -49,6 +49,15 @@ class Traceset(Schema):
     workload_metadata: Annotated[WorkloadMetadata, Field(description="As it was given.")]
 
 
+class DownloadQuery(Schema):
+    """What is to be downloaded."""
+
+    file: Annotated[
+        str | None,
+        Field(description="A file's name. Absent: all files, as one zip.", examples=["rank_0.chakra.json"]),
+    ] = None
+
+
 class DownloadURL(Schema):
     """A URL that gives the bytes without other credentials until `expiresAt`."""
 

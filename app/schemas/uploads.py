@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
+from app.domain.file_names import MAX_NAME_BYTES
+from app.domain.part_plan import MAX_FILE_SIZE, MAX_PARTS
 from app.models.tracesets import (
     DESCRIPTION_LENGTH,
     EXTERNAL_URL_LENGTH,
@@ -16,7 +18,7 @@ from app.models.tracesets import (
     FileRole,
     Kind,
 )
-from app.models.uploads import SessionState
+from app.models.uploads import IDEMPOTENCY_KEY_LENGTH, SessionState
 from app.schemas.base import Schema
 from app.schemas.workload import WorkloadMetadata
 from app.services.uploads import NewFile, NewUpload
@@ -47,10 +49,23 @@ def _external(url: str) -> str:
     return url
 
 
-Name = Annotated[str, AfterValidator(_trimmed), Field(json_schema_extra={"minLength": 1, "maxLength": NAME_LENGTH})]
+Name = Annotated[
+    str,
+    AfterValidator(_trimmed),
+    Field(json_schema_extra={"minLength": 1, "maxLength": NAME_LENGTH, "pattern": r"\S"}),
+]
+FileName = Annotated[
+    str,
+    Field(
+        description="A relative path with / as separator and at most 1,024 bytes in UTF-8; no empty, . or .. segments, "
+        "backslashes or control characters. Each name of a request is another one.",
+        examples=["rank_0.et"],
+        json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_BYTES},
+    ),
+]
 Tag = Annotated[str, Field(min_length=1, max_length=TAG_LENGTH)]
 Tags = Annotated[list[Tag], AfterValidator(_distinct_tags)]
-Size = Annotated[int, Field(ge=0, description="Bytes.")]
+Size = Annotated[int, Field(ge=0, description="Bytes.", json_schema_extra={"maximum": MAX_FILE_SIZE})]
 ExternalURL = Annotated[
     str, Field(max_length=EXTERNAL_URL_LENGTH, json_schema_extra={"format": "uri"}), AfterValidator(_external)
 ]
@@ -60,7 +75,7 @@ SHA256 = Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$"), AfterValidator(str.l
 class UploadFileSpec(Schema):
     """A file to be uploaded."""
 
-    name: Annotated[str, Field(description="A relative path, at most 1,024 bytes in UTF-8.", examples=["rank_0.et"])]
+    name: FileName
     external_url: Annotated[
         ExternalURL | None, Field(description="The file stays where it is; it has no parts and is never fetched.")
     ] = None
@@ -120,7 +135,7 @@ class UploadRequest(Schema):
 class CompletedPartInput(Schema):
     """A part that was sent."""
 
-    part_number: int
+    part_number: Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": MAX_PARTS})]
     etag: Annotated[str | None, Field(description="As the store answered it; null where it could not be read.")] = None
 
 
@@ -140,6 +155,22 @@ class CompleteUploadRequest(Schema):
 
     upload_id: str
     files: list[CompletedFileInput]
+
+
+class UploadHeaders(Schema):
+    """What makes a request safe to repeat."""
+
+    idempotency_key: Annotated[
+        str | None,
+        Field(
+            alias="Idempotency-Key",
+            min_length=1,
+            max_length=IDEMPOTENCY_KEY_LENGTH,
+            description="Of the client's choice: a repeated request with the same key and body answers, for 24 hours, "
+            "with the session that the first one opened and fresh URLs. With another body it is refused.",
+            examples=["2f1c6f0a-6e0e-4d0a-9f3b-8a3f5c1d7e42"],
+        ),
+    ] = None
 
 
 class UploadPart(Schema):

@@ -14,30 +14,38 @@ Degree = Annotated[int, Field(ge=1)] | None
 
 
 class WorkloadShape(Schema):
-    """Workload scale. Other members are stored and returned as given."""
+    """The workload's scale. Other members are stored and returned as given."""
 
     model_config = ConfigDict(extra="allow")
 
     rank_count: Annotated[
         Annotated[int, Field(ge=1, le=MAX_RANK_COUNT)] | None,
-        Field(description="Total rank count. When degrees are also given, their product must equal it."),
+        Field(description="How many ranks there are. Where degrees are given too, it must equal their product."),
     ] = None
 
 
 class WorkloadParallelism(Schema):
-    """Parallelism degrees, whose product declares the rank count; `cp` and `fsdp` are not factors of it."""
+    """Degrees of parallelism. The product of these five declares the rank count; absent ones count as 1.
+
+    Other members, such as `cp` and `fsdp`, are no factors. They are stored and returned as given; only promotion
+    checks these two.
+    """
 
     model_config = ConfigDict(extra="allow")
 
-    dp: Annotated[Degree, Field(description="Data parallelism degree.")] = None
-    tp: Annotated[Degree, Field(description="Tensor parallelism degree.")] = None
-    sp: Annotated[Degree, Field(description="Sequence parallelism degree.")] = None
-    ep: Annotated[Degree, Field(description="Expert parallelism degree.")] = None
-    pp: Annotated[Degree, Field(description="Pipeline parallelism degree.")] = None
+    dp: Annotated[Degree, Field(description="Data: ranks that work on shares of the batch of their own.")] = None
+    tp: Annotated[Degree, Field(description="Tensor: ranks that a layer's weights are split over.")] = None
+    sp: Annotated[Degree, Field(description="Sequence: ranks that an input sequence is split over.")] = None
+    ep: Annotated[Degree, Field(description="Expert: ranks that the experts of a layer are spread over.")] = None
+    pp: Annotated[Degree, Field(description="Pipeline: stages, each with some of the layers.")] = None
 
 
 class UploadWorkloadMetadata(Schema):
-    """The workload a traceset was captured from; at most 65,536 bytes as compact JSON, returned as given."""
+    """The workload that a traceset was captured from.
+
+    It declares the rank count by `shape.rankCount`, by the degrees of `parallelism`, or by both. Any other member may
+    be there too, up to 65,536 bytes of compact JSON in all; everything is stored and returned as given.
+    """
 
     model_config = ConfigDict(extra="allow")
 
