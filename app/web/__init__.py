@@ -9,7 +9,7 @@ from app.settings import Settings
 from app.storage.disk import DiskStore
 from app.web import account, archives, auth, docs, filters, home, login, objects, pages, upload
 
-AREAS = (login, home, account)
+AREAS = (login, home, account, docs)
 """The areas of the pages that every deployment has."""
 TRACE_AREAS = ()
 """Those that show tracesets (G6)."""
@@ -26,7 +26,7 @@ def init_app(app: Flask, settings: Settings) -> None:
     for area in _areas(settings):
         web.register_blueprint(area.blueprint)
     app.register_blueprint(web)
-    app.register_blueprint(docs.blueprint)
+    app.register_blueprint(docs.assets)
     if settings.enable_trace_routes:
         app.register_blueprint(archives.blueprint)
     if isinstance(app.extensions["object_store"], DiskStore):

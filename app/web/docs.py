@@ -6,28 +6,29 @@ from pathlib import Path
 import flask_swagger_ui
 from flask import Blueprint, Response, make_response, render_template, send_from_directory
 
-blueprint = Blueprint("docs", __name__, url_prefix="/docs")
+from app.extensions import app_settings
+from app.security import content_security_policy
+from app.web.auth import public
 
-_PACKAGE = "flask-swagger-ui"
+blueprint = Blueprint("docs", __name__, url_prefix="/docs")
+assets = Blueprint("swagger_ui", __name__, url_prefix="/docs/swagger-ui")
+
 _FOLDER = Path(flask_swagger_ui.__file__).parent / "dist"
 _YEAR_SECONDS = 365 * 86_400
-# Swagger UI sets the style of elements, and its sheet holds its icons.
-# Source: swagger-ui, issues 5817 and 10655.
-_POLICY = (
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
 
 
 @blueprint.get("/api")
+@public
 def api() -> Response:
     """The page, open to everyone: it shows what a deployment offers, and nothing of what is in it."""
-    response = make_response(render_template("docs/api.html", version=version(_PACKAGE)))
-    response.headers["Content-Security-Policy"] = _POLICY
+    response = make_response(render_template("docs/api.html", version=version("flask-swagger-ui")))
+    # Swagger UI styles single elements. Source: swagger-ui, issue 5817.
+    policy = content_security_policy(app_settings()).replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+    response.headers["Content-Security-Policy"] = policy
     return response
 
 
-@blueprint.get('/swagger-ui/<any("swagger-ui.css", "swagger-ui-bundle.js"):name>')
-def swagger_ui(name: str) -> Response:
+@assets.get('/<any("swagger-ui.css", "swagger-ui-bundle.js"):name>')
+def file(name: str) -> Response:
     """A file of the package; the page asks for it by the package's version, so it may be kept."""
     return send_from_directory(_FOLDER, name, max_age=_YEAR_SECONDS)
