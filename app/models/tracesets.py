@@ -106,6 +106,24 @@ class Traceset(Base):
             postgresql_where=text("deleted_at IS NULL AND expires_at IS NOT NULL"),
             sqlite_where=text("deleted_at IS NULL AND expires_at IS NOT NULL"),
         ),
+        # The home page's and the workspaces' sums are read from these alone.
+        Index(
+            "ix_traceset_creator",
+            "created_by",
+            "status",
+            "seq",
+            "total_size",
+            postgresql_where=text("deleted_at IS NULL AND kind = 'traceset'"),
+            sqlite_where=text("deleted_at IS NULL AND kind = 'traceset'"),
+        ),
+        Index(
+            "ix_traceset_sums",
+            "workspace_id",
+            "status",
+            "total_size",
+            postgresql_where=text("deleted_at IS NULL AND kind = 'traceset'"),
+            sqlite_where=text("deleted_at IS NULL AND kind = 'traceset'"),
+        ),
         Index(
             "uq_traceset_promotion_key",
             "promotion_key",

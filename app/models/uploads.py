@@ -49,6 +49,7 @@ class UploadSession(Base):
 
     __table_args__ = (
         Index("ix_upload_session_state", "state", "expires_at"),
+        Index("ix_upload_session_owner", "owner_id", "state", "created_at"),
         Index("uq_upload_session_idempotency", "owner_id", "idempotency_key", unique=True),
     )
 

@@ -40,25 +40,29 @@ def list_tracesets(caller: Caller, listing: Listing) -> Page:
     Raises:
         Invalid: the cursor is none of this list in this order.
     """
-    key = f"{listing.kind} {app_settings().signing_key}".encode()
-    after = None if listing.cursor is None else _place(listing, key)
+    after = None if listing.cursor is None else _place(listing)
     with reading() as session:
         found = list_items(
             session, caller, listing.kind, listing.filters, sort=listing.sort, limit=listing.limit + 1, after=after
         )
     items = found[: listing.limit]
-    return Page(items, _cursor(listing.sort, items[-1], key) if len(found) > len(items) else None)
+    return Page(items, cursor_behind(items[-1], listing.sort, listing.kind) if len(found) > len(items) else None)
 
 
-def _cursor(sort: Sequence[SortKey], item: Item, key: bytes) -> str:
+def cursor_behind(item: Item, sort: Sequence[SortKey], kind: Kind) -> str:
+    """The cursor to what comes after this item in this order."""
     values: dict[str, str | int] = {
         "created": (item.created_at - _EPOCH) // _MICROSECOND,
         "name": item.name_key,
         "status": item.status.value,
     }
-    return encode_cursor(sort, [values[sort_key.field] for sort_key in sort], item.id, key)
+    return encode_cursor(sort, [values[sort_key.field] for sort_key in sort], item.id, _key(kind))
 
 
-def _place(listing: Listing, key: bytes) -> Place:
-    values, row_id = decode_cursor(listing.cursor or "", listing.sort, key)
+def _place(listing: Listing) -> Place:
+    values, row_id = decode_cursor(listing.cursor or "", listing.sort, _key(listing.kind))
     return Place([_EPOCH + value * _MICROSECOND if isinstance(value, int) else value for value in values], row_id)
+
+
+def _key(kind: Kind) -> bytes:
+    return f"{kind} {app_settings().signing_key}".encode()

@@ -1,23 +1,27 @@
 """Whether a traceset is whole (V1-V6)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app import clock
 from app.domain.access import Caller
 from app.domain.checksums import matches
 from app.domain.rank_names import rank_coverage
 from app.extensions import object_store
 from app.models.tracesets import FileRole, LibraryFile, MetadataStatus, Traceset, TracesetFile
 from app.models.uploads import UploadFile
+from app.models.validations import Validation
 from app.queries.tracesets import get_traceset
 from app.services.store_calls import in_parallel
 from app.storage.base import ObjectGone, Stored
 from app.traces.check import HEAD_SIZE, check_trace_file
 from app.traces.findings import Severity
-from app.transactions import reading
+from app.transactions import reading, transaction
 
 NAMED_FILES = 10
 """How many files a message names before it counts the rest."""
@@ -59,7 +63,7 @@ class _Subject:
 def validate_traceset(caller: Caller, traceset_id: str, *, is_deep: bool = False) -> list[Check]:
     """Run the checks against the database and the store as they are now.
 
-    The deep checks read every byte. Changes nothing; may be repeated.
+    The deep checks read every byte. May be repeated; the newest result is kept for the pages.
 
     Raises:
         NotFound: there is no such traceset for this caller.
@@ -71,7 +75,16 @@ def validate_traceset(caller: Caller, traceset_id: str, *, is_deep: bool = False
     checks: list[Callable[[_Subject], Check]] = [_file_integrity, _metadata_complete, _topology_correlation]
     if is_deep:
         checks += [_rank_coverage, _content_checksum, _trace_format]
-    return [check(subject) for check in checks]
+    results = [check(subject) for check in checks]
+    _remember(traceset.seq, results, is_deep=is_deep)
+    return results
+
+
+def _remember(seq: int, results: Sequence[Check], *, is_deep: bool) -> None:
+    checks = [asdict(check) for check in results]
+    # Where somebody else validates it at this moment too, one of the results will do.
+    with suppress(IntegrityError), transaction() as session:
+        session.merge(Validation(traceset_seq=seq, at=clock.now(), is_deep=is_deep, checks=checks))
 
 
 def _subject(session: Session, traceset: Traceset) -> _Subject:

@@ -7,13 +7,30 @@ from flask import Blueprint, Flask
 
 from app.settings import Settings
 from app.storage.disk import DiskStore
-from app.web import account, archives, auth, docs, filters, home, login, objects, pages, upload
+from app.web import (
+    account,
+    archives,
+    auth,
+    docs,
+    filters,
+    help_pages,
+    home,
+    login,
+    objects,
+    pages,
+    progress,
+    traceset,
+    traceset_changes,
+    tracesets,
+    upload,
+    workspaces,
+)
 
-AREAS = (login, home, account, docs)
+AREAS = (login, home, account, workspaces, help_pages, docs)
 """The areas of the pages that every deployment has."""
-TRACE_AREAS = ()
+TRACE_AREAS = (tracesets, traceset, progress)
 """Those that show tracesets (G6)."""
-CHANGE_AREAS = (upload,)
+CHANGE_AREAS = (upload, traceset_changes)
 """Those that only change tracesets (G6)."""
 
 

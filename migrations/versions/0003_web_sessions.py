@@ -1,4 +1,4 @@
-"""Keep signed-in browsers, failed attempts to sign in, and the last validation of each traceset.
+"""Keep signed-in browsers, failed attempts to sign in, and the last validation of each traceset; find one's own.
 
 Revision ID: 0003
 Revises: 0002
@@ -14,6 +14,11 @@ depends_on = None
 
 ROW_NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 TIME = sa.DateTime(timezone=True)
+LIVING_TRACESETS = "deleted_at IS NULL AND kind = 'traceset'"
+SUMS = {
+    "ix_traceset_creator": ["created_by", "status", "seq", "total_size"],
+    "ix_traceset_sums": ["workspace_id", "status", "total_size"],
+}
 
 
 def upgrade():
@@ -60,8 +65,21 @@ def upgrade():
         sa.PrimaryKeyConstraint("traceset_seq", name=op.f("pk_traceset_validation")),
     )
 
+    for name, columns in SUMS.items():
+        op.create_index(
+            name,
+            "traceset",
+            columns,
+            postgresql_where=sa.text(LIVING_TRACESETS),
+            sqlite_where=sa.text(LIVING_TRACESETS),
+        )
+    op.create_index("ix_upload_session_owner", "upload_session", ["owner_id", "state", "created_at"])
+
 
 def downgrade():
+    op.drop_index("ix_upload_session_owner", "upload_session")
+    for name in SUMS:
+        op.drop_index(name, "traceset")
     op.drop_table("traceset_validation")
     op.drop_table("sign_in_failure")
     op.drop_table("web_session")

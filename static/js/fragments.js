@@ -1,6 +1,9 @@
 // Parts of pages, fetched as HTML that the server renders with the page's own templates.
 
-/** Fetch a fragment; an answer that is none (signed out, or a fault) is shown as the page it is. */
+/**
+ * Fetch a fragment: whether it is good, its HTML, and where it was redirected to, if it was. Who is no longer signed in
+ * gets the page anew, and with it the door.
+ */
 export async function fetchFragment(url, options = {}) {
   const headers = { "X-Fragment": "1", ...options.headers };
   const response = await fetch(url, { ...options, headers, cache: "no-store", credentials: "same-origin" });
@@ -8,7 +11,8 @@ export async function fetchFragment(url, options = {}) {
     window.location.reload();
     return new Promise(() => {}); // The page is on its way out.
   }
-  return { isGood: response.ok, html: await response.text() };
+  const landed = response.redirected ? response.url : undefined;
+  return { isGood: response.ok, html: await response.text(), landed };
 }
 
 /** Put a fragment in the place of an element's content, and let the other modules find their hooks in it. */

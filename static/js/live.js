@@ -1,4 +1,5 @@
-// Forms that answer while one types: data-live="#place" swaps the place for the fragment of the form's own URL.
+// Forms that answer while one types: data-live="#place" swaps the place for the fragment of the form's own URL. The
+// links to the neighbouring pages within that place do so too, and leave a step in the browser's history.
 import { fetchFragment, onElement, swap } from "./fragments.js";
 
 const PAUSE_MS = 200;
@@ -9,34 +10,54 @@ onElement("form[data-live]", (form) => {
   let latest = 0;
 
   const urlOf = () => {
-    const query = new URLSearchParams();
+    const url = new URL(form.action);
+    url.search = "";
     for (const [name, value] of new FormData(form)) {
-      if (value) query.append(name, value);
+      if (value) url.searchParams.append(name, value);
     }
-    const text = query.toString();
-    return text ? `${form.action.split("?")[0]}?${text}` : form.action.split("?")[0];
+    return url.href;
+  };
+
+  const show = async (url) => {
+    const turn = ++latest;
+    place.setAttribute("aria-busy", "true");
+    let answer;
+    try {
+      answer = await fetchFragment(url);
+    } catch {
+      if (turn === latest) window.location.assign(url); // The browser tells what is wrong.
+      return false;
+    }
+    if (turn !== latest) return false; // A later answer is on its way.
+    place.removeAttribute("aria-busy");
+    swap(place, answer.html);
+    return true;
   };
 
   const refresh = async () => {
-    const turn = ++latest;
     const url = urlOf();
-    place.setAttribute("aria-busy", "true");
-    const { html } = await fetchFragment(url);
-    if (turn !== latest) return; // A later answer is on its way.
-    place.removeAttribute("aria-busy");
-    swap(place, html);
-    window.history.replaceState(null, "", url);
+    if (await show(url)) window.history.replaceState(null, "", url);
   };
 
-  const soon = () => {
+  form.addEventListener("input", () => {
     window.clearTimeout(timer);
     timer = window.setTimeout(refresh, PAUSE_MS);
-  };
-
-  form.addEventListener("input", soon);
+  });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     window.clearTimeout(timer);
     refresh();
   });
+  place.addEventListener("click", async (event) => {
+    const link = event.target.closest('a[rel="next"], a[rel="prev"]');
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    if (await show(link.href)) {
+      window.history.pushState(null, "", link.href);
+      place.scrollIntoView({ block: "nearest" });
+    }
+  });
 });
+
+// Back and forth among such steps: the page as the address says.
+window.addEventListener("popstate", () => window.location.reload());

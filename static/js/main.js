@@ -2,5 +2,8 @@
 import "./confirm.js";
 import "./copy.js";
 import "./live.js";
+import "./load.js";
 import "./menu.js";
+import "./selection.js";
 import "./sheet.js";
+import "./swap.js";

@@ -4,9 +4,9 @@ import { fetchFragment, onElement, swap } from "./fragments.js";
 const sheet = document.querySelector("[data-sheet]");
 
 export async function openSheet(url, options) {
-  const { html, isGood } = await fetchFragment(url, options);
-  if (!isGood) {
-    window.location.assign(url);
+  const { html, isGood, landed } = await fetchFragment(url, options);
+  if (!isGood || landed) {
+    window.location.assign(landed ?? url);
     return;
   }
   swap(sheet, html);

@@ -1,0 +1,132 @@
+"""Reading one traceset for the page that shows it: all that is said of it, and its files page by page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
+from app.domain.access import Caller
+from app.models.base import holds_text
+from app.models.people import User
+from app.models.tracesets import FileRole, LibraryFile, Status, Traceset, TracesetFile
+from app.models.uploads import UploadSession
+from app.models.validations import Validation
+from app.models.workspaces import Workspace
+from app.queries.tracesets import not_found, select_visible_tracesets
+
+FILES_ON_A_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """A traceset and what belongs to it.
+
+    Args:
+        traceset: its row.
+        workspace_name: of its workspace.
+        creator: the address of who made it; None where they are gone.
+        upload: the session that brought it; None for a promoted one.
+        validation: the last result, if there is one.
+        n_files: how many files there are of each role.
+        n_external: how many of them lie elsewhere.
+    """
+
+    traceset: Traceset
+    workspace_name: str
+    creator: str | None
+    upload: UploadSession | None
+    validation: Validation | None
+    n_files: Mapping[FileRole, int]
+    n_external: int
+
+    @property
+    def holds_all_ranks(self) -> bool:
+        """Whether its one primary file holds ranks 0 to N-1 (R2)."""
+        is_complete = self.traceset.status is Status.READY and self.traceset.rank_count is not None
+        return is_complete and self.n_files.get(FileRole.PRIMARY) == 1
+
+
+@dataclass(frozen=True, slots=True)
+class FilePage:
+    """Some files with their ETags; the positions before and behind which to go on are None at the ends."""
+
+    rows: Sequence[tuple[TracesetFile, str | None]]
+    n_found: int
+    previous: int | None
+    next: int | None
+
+
+def inspect_traceset(session: Session, caller: Caller, traceset_id: str) -> Inspected:
+    """The traceset and what belongs to it.
+
+    Raises:
+        NotFound: there is none for this caller.
+    """
+    statement = (
+        select_visible_tracesets(caller)
+        .add_columns(Workspace.name, User.email, UploadSession, Validation)
+        .join(Workspace, Workspace.id == Traceset.workspace_id)
+        .outerjoin(User, User.id == Traceset.created_by)
+        .outerjoin(UploadSession, UploadSession.traceset_seq == Traceset.seq)
+        .outerjoin(Validation, Validation.traceset_seq == Traceset.seq)
+        .where(Traceset.id == traceset_id)
+    )
+    row = session.execute(statement).first()
+    if row is None:
+        raise not_found(traceset_id)
+    traceset, workspace_name, creator, upload, validation = row
+    counts = (
+        select(TracesetFile.role, func.count(), func.count(TracesetFile.external_url))
+        .where(TracesetFile.traceset_seq == traceset.seq)
+        .group_by(TracesetFile.role)
+    )
+    found = session.execute(counts).all()
+    return Inspected(
+        traceset=traceset,
+        workspace_name=workspace_name,
+        creator=creator,
+        upload=upload,
+        validation=validation,
+        n_files={role: n for role, n, _ in found},
+        n_external=sum(n for _, _, n in found),
+    )
+
+
+def list_files(
+    session: Session, seq: int, *, search: str = "", after: int | None = None, before: int | None = None
+) -> FilePage:
+    """A page of a traceset's files in their order.
+
+    Args:
+        session: any.
+        seq: of the traceset.
+        search: only files whose names hold this text, in any case of letters.
+        after: only files behind this position; or
+        before: the last ones before this position.
+    """
+    wanted: list[ColumnElement[bool]] = [TracesetFile.traceset_seq == seq]
+    if search:
+        wanted.append(holds_text(func.lower(TracesetFile.name), func.lower(search)))
+    statement = (
+        select(TracesetFile, LibraryFile.etag)
+        .outerjoin(LibraryFile, LibraryFile.key == TracesetFile.library_key)
+        .where(*wanted)
+    )
+    if before is not None:
+        statement = statement.where(TracesetFile.position < before).order_by(TracesetFile.position.desc())
+    else:
+        statement = statement.where(TracesetFile.position > (-1 if after is None else after))
+        statement = statement.order_by(TracesetFile.position)
+    rows = [(file, etag) for file, etag in session.execute(statement.limit(FILES_ON_A_PAGE + 1))]
+    goes_on, rows = len(rows) > FILES_ON_A_PAGE, rows[:FILES_ON_A_PAGE]
+    n_found = session.scalar(select(func.count()).select_from(TracesetFile).where(*wanted)) or 0
+    has_previous, has_next = (goes_on, True) if before is not None else (after is not None, goes_on)
+    if before is not None:
+        rows.reverse()
+    return FilePage(
+        rows,
+        n_found,
+        previous=rows[0][0].position if rows and has_previous else None,
+        next=rows[-1][0].position if rows and has_next else None,
+    )
