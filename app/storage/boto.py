@@ -136,6 +136,9 @@ def asking(what: str, known: Mapping[str, type[Exception]] | None = None) -> Ite
         raise StoreUnavailable(_NO_CREDENTIALS) from exc
     except (BotoCoreError, HTTPError) as exc:
         raise StoreUnavailable(f"The object store could not {what}: {type(exc).__name__}.") from exc
+    except KeyError as exc:
+        # A success without the members that it must have: somebody else answers in the store's place.
+        raise StoreUnavailable(f"The object store could not {what}: its answer is none of S3's.") from exc
 
 
 def _send_content_md5(params: dict[str, Any], **_: Any) -> None:

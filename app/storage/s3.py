@@ -254,6 +254,7 @@ class S3Store:
         try:
             with asking("look at an object", _OBJECT_GONE):
                 head: dict[str, Any] = self._boto.clients().store.head_object(**self._at(key))
+                _stored(head)  # an answer without size and ETag is none of S3's
         except ObjectGone:
             return None
         return head
