@@ -23,6 +23,10 @@ class EventKind(StrEnum):
     TOKEN_CREATED = "token_created"  # noqa: S105
     TOKEN_REVOKED = "token_revoked"  # noqa: S105
     CLAIM_RELEASED = "claim_released"
+    PERSON_ADDED = "person_added"
+    PERSON_CHANGED = "person_changed"
+    LINK_CREATED = "link_created"
+    SWEPT = "swept"
 
 
 class Event(Base):

@@ -6,9 +6,7 @@ store that may be repeated; a step that meets a fault is logged and leaves its w
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from datetime import timedelta
-from itertools import islice
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import structlog
@@ -17,17 +15,17 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from app import clock
-from app.errors import AppError
+from app.domain.access import Caller
+from app.errors import AppError, DatabaseUnavailable
 from app.extensions import app_settings, object_store
 from app.models.events import EventKind
 from app.models.tracesets import LibraryFile, LibraryState, Traceset
 from app.models.uploads import SessionState, UploadSession
 from app.observability import SWEPT
 from app.queries.uploads import files_to_send
-from app.services import completion, deletion, hashing, library, sessions
-from app.services.events import NOBODY
+from app.services import completion, deletion, hashing, library, orphans, sessions
+from app.services.events import NOBODY, record
 from app.services.store_calls import in_parallel
-from app.storage.base import OpenUpload
 from app.transactions import reading, transaction
 
 log = structlog.get_logger()
@@ -36,16 +34,16 @@ T = TypeVar("T")
 
 BATCH = 500
 """Rows that one statement takes; a sweep goes on until a batch is not full."""
-ORPHAN_AGE = timedelta(hours=24)
-"""How old an object without a row must be before it is deleted: a database restored from a backup must not
-make a sweep delete the newest bytes at once."""
-LITTER_AGE = timedelta(hours=1)
 
 
-def sweep() -> dict[str, int]:
-    """One sweep; answers how many of what were ended."""
+def sweep(asked_by: Caller = NOBODY, *, is_thorough: bool = True) -> dict[str, int]:
+    """One sweep; answers how many of what were ended, and keeps a record of it where there was anything to end.
+
+    A thorough one also goes through all that the store holds.
+    """
     counts: Counter[str] = Counter()
-    for what, step in STEPS.items():
+    steps = STEPS | THOROUGH_STEPS if is_thorough else STEPS
+    for what, step in steps.items():
         try:
             counts[what] = step()
             SWEPT.labels(what).inc(counts[what])
@@ -54,7 +52,16 @@ def sweep() -> dict[str, int]:
             counts[what] = 0
     if any(counts.values()):
         log.info("sweep.done", **counts)
+        _record(asked_by, counts)
     return dict(counts)
+
+
+def _record(asked_by: Caller, counts: Mapping[str, int]) -> None:
+    try:
+        with transaction() as session:
+            record(session, asked_by, EventKind.SWEPT, ended={what: n for what, n in counts.items() if n})
+    except DatabaseUnavailable as exc:
+        log.warning("sweep.not_recorded", error=exc.message)
 
 
 def _end_expired_sessions() -> int:
@@ -161,49 +168,16 @@ def _condemned(after: str) -> list[LibraryFile]:
         return list(session.scalars(statement))
 
 
-def _abort_orphaned_uploads() -> int:
-    """Open multipart uploads onto keys that nobody is sending: what a store that fell silent had begun (U7)."""
-    store, n = object_store(), 0
-    before = clock.now() - LITTER_AGE
-    for batch in _batches(store.open_uploads()):
-        staged = _known_keys([upload.key for upload in batch], only_staged=True)
-        orphans = [upload for upload in batch if upload.key not in staged and upload.begun_at < before]
-        in_parallel(store, _abort, orphans)
-        n += len(orphans)
-    return n
-
-
-def _abort(upload: OpenUpload) -> None:
-    object_store().abort(upload.key, upload.upload_id)
-
-
-def _delete_orphaned_objects() -> int:
-    store, n = object_store(), 0
-    before = clock.now() - ORPHAN_AGE
-    for batch in _batches(store.objects()):
-        known = _known_keys([found.key for found in batch], only_staged=False)
-        orphans = [found.key for found in batch if found.key not in known and found.modified_at < before]
-        if orphans:
-            store.delete(orphans)
-        n += len(orphans)
-    return n + store.remove_litter(clock.now() - LITTER_AGE)
-
-
-def _known_keys(keys: list[str], *, only_staged: bool) -> set[str]:
-    statement = select(LibraryFile.key).where(LibraryFile.key.in_(keys))
-    if only_staged:
-        statement = statement.where(LibraryFile.state == LibraryState.STAGED)
-    with reading() as session:
-        return set(session.scalars(statement))
-
-
 STEPS: dict[str, Callable[[], int]] = {
     "expired sessions": _end_expired_sessions,
     "expired tracesets": _expire_tracesets,
     "unreferenced files": _delete_unreferenced,
-    "orphaned uploads": _abort_orphaned_uploads,
-    "orphaned objects": _delete_orphaned_objects,
     "hashed files": hashing.hash_stored_files,
+}
+THOROUGH_STEPS: dict[str, Callable[[], int]] = {
+    "orphaned uploads": orphans.abort_uploads,
+    "orphaned objects": orphans.delete_objects,
+    "litter": orphans.remove_litter,
 }
 
 
@@ -220,11 +194,6 @@ def _sweep_for_ever(app: Flask, interval: float) -> None:
     while not pause.wait(interval):
         with app.app_context():
             try:
-                sweep()
+                sweep(is_thorough=orphans.are_due())
             except Exception:
                 log.exception("sweep.failed")
-
-
-def _batches(items: Iterator[T]) -> Iterator[list[T]]:
-    while batch := list(islice(items, BATCH)):
-        yield batch

@@ -254,6 +254,14 @@ def upgrade():
         sa.PrimaryKeyConstraint("session_id", "position", name=op.f("pk_upload_file")),
     )
     op.create_index("ix_upload_file_library_key", "upload_file", ["library_key"], unique=False)
+    op.create_table(
+        "sweep_mark",
+        sa.Column("name", sa.String(length=40), nullable=False),
+        sa.Column("begun_at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_sweep_mark")),
+    )
+    marks = sa.table("sweep_mark", sa.column("name"), sa.column("begun_at", MOMENT))
+    op.bulk_insert(marks, [{"name": "orphans", "begun_at": datetime(2000, 1, 1, tzinfo=UTC)}])
     workspace = sa.table("workspace", sa.column("id"), sa.column("name"), sa.column("created_at", MOMENT))
     op.bulk_insert(
         workspace, [{"id": "workspace_universal", "name": "Universal workspace", "created_at": datetime.now(UTC)}]
@@ -262,6 +270,7 @@ def upgrade():
 
 def downgrade():
     for table in (
+        "sweep_mark",
         "upload_file",
         "upload_session",
         "traceset_file",
