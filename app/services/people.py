@@ -28,7 +28,9 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _hasher = PasswordHasher()
 
 
-def create_user(email: str, *, password: str | None = None, is_admin: bool = False) -> int:
+def create_user(
+    email: str, *, password: str | None = None, is_admin: bool = False, actor: Caller = events.NOBODY
+) -> int:
     """Add a person and answer their id; without a password they sign in by a link.
 
     Raises:
@@ -43,6 +45,8 @@ def create_user(email: str, *, password: str | None = None, is_admin: bool = Fal
     try:
         with transaction() as session:
             session.add(user)
+            session.flush()
+            events.record(session, actor, EventKind.PERSON_ADDED, user_id=user.id, is_admin=is_admin)
     except IntegrityError as exc:
         raise Conflict(f"'{email}' is there already") from exc
     return user.id
@@ -130,7 +134,7 @@ def revoke_own_token(caller: Caller, token_id: int) -> str:
     return token.name
 
 
-def create_sign_in_link(email: str) -> str:
+def create_sign_in_link(email: str, *, actor: Caller = events.NOBODY) -> str:
     """The secret of a link that signs this person in once, within the hour."""
     secret, now = new_token(), clock.now()
     with transaction() as session:
@@ -139,6 +143,7 @@ def create_sign_in_link(email: str) -> str:
             raise Conflict(f"'{email}' is disabled")
         session.execute(delete(SignInLink).where(SignInLink.expires_at < now))
         session.add(SignInLink(token_hash=hash_token(secret), user_id=user.id, expires_at=now + LINK_LIFETIME))
+        events.record(session, actor, EventKind.LINK_CREATED, user_id=user.id)
     return secret
 
 

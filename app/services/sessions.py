@@ -64,6 +64,20 @@ def release(upload_id: str, name: str) -> None:
         _update_claimed(session, upload_id, name, state=SessionState.OPEN, claim=None, claimed_until=None)
 
 
+def free(session: Session, upload_id: str) -> bool:
+    """Take the claim from whoever completes the session, and open it again; False where nobody does.
+
+    Safe also while that process lives: each step it still takes in the database asks for the claim it no longer has,
+    and what it finishes in the store is what the next completion would finish.
+    """
+    freeing = (
+        update(UploadSession)
+        .where(UploadSession.id == upload_id, UploadSession.state == SessionState.COMPLETING)
+        .values(state=SessionState.OPEN, claim=None, claimed_until=None)
+    )
+    return changed(session, freeing) == 1
+
+
 def finish(session: Session, upload_id: str, name: str) -> bool:
     """Complete the session within the caller's transaction; False where the claim has been lost."""
     return _update_claimed(session, upload_id, name, state=SessionState.COMPLETED, claim=None, claimed_until=None)

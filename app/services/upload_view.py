@@ -122,10 +122,11 @@ def _held_parts(upload: UploadSession, files: Sequence[FileToSend]) -> list[dict
         return [_finished(file) for file in files]
     if upload.state not in (SessionState.OPEN, SessionState.COMPLETING):
         return [{} for _ in files]
-    return in_parallel(object_store(), _held_of, files)
+    return in_parallel(object_store(), held_of, files)
 
 
-def _held_of(file: FileToSend) -> dict[int, HeldPart] | None:
+def held_of(file: FileToSend) -> dict[int, HeldPart] | None:
+    """The parts of one file that the store holds, by number; None where it has lost the upload."""
     store = object_store()
     if file.library_key is None or file.multipart_id is None:
         return {}

@@ -9,6 +9,7 @@ from app.settings import Settings
 from app.storage.disk import DiskStore
 from app.web import (
     account,
+    admin,
     archives,
     auth,
     docs,
@@ -26,7 +27,7 @@ from app.web import (
     workspaces,
 )
 
-AREAS = (login, home, account, workspaces, help_pages, docs)
+AREAS = (login, home, account, workspaces, help_pages, docs, admin)
 """The areas of the pages that every deployment has."""
 TRACE_AREAS = (tracesets, traceset, progress)
 """Those that show tracesets (G6)."""

@@ -10,13 +10,14 @@ from app.services import people
 from tests.support.pages import Browser
 
 BrowserOf: TypeAlias = Callable[[str], Browser]
+BrowserAt: TypeAlias = Callable[[Flask, str], Browser]
 
 
 @pytest.fixture
-def browser_of(app: Flask) -> BrowserOf:
-    """The browser of one of the tests' people ("owner"), signed in."""
+def browser_at() -> BrowserAt:
+    """The browser of one of the tests' people ("owner"), signed in at any app of the test."""
 
-    def make(name: str) -> Browser:
+    def make(app: Flask, name: str) -> Browser:
         browser = Browser(app, f"{name}@tests.example")
         with app.app_context():
             secret = people.create_sign_in_link(f"{name}@tests.example")
@@ -24,6 +25,12 @@ def browser_of(app: Flask) -> BrowserOf:
         return browser
 
     return make
+
+
+@pytest.fixture
+def browser_of(app: Flask, browser_at: BrowserAt) -> BrowserOf:
+    """The same at the test's app."""
+    return lambda name: browser_at(app, name)
 
 
 @pytest.fixture
