@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: run test test-s3 lint bench
+.PHONY: run test test-s3 fuzz lint bench
 
 # The application alone.
 $(VENV)/.installed: pyproject.toml
@@ -31,6 +31,12 @@ test: $(VENV)/.installed-for-tests
 test-s3: $(VENV)/.installed-for-tests
 	tests/servers/system_packages.sh postgres ceph
 	$(BIN)/pytest -m s3
+
+# Thousands of requests made up from the API's document, whose every answer must be as described.
+fuzz: $(VENV)/.installed-for-tests
+	tests/servers/system_packages.sh postgres
+	$(BIN)/python -m tests.fuzz
+	$(BIN)/python -m tests.fuzz --database postgres
 
 lint: $(VENV)/.installed-for-tests
 	$(BIN)/ruff check
