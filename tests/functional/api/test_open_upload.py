@@ -240,10 +240,28 @@ def test_members_at_their_limits_are_taken(owner: Api, member: str, given: objec
 
 @pytest.mark.parametrize(
     "name",
-    ["", "/a", "a/", "a//b", ".", "..", "a/./b", "a/../b", "../a", "a/..", "a\\b", "\\", "a\nb", "a\x7fb", "a\x85b",
-     "\x1b", "é" * 512 + "x", "x" * 1025],
+    [
+        "",
+        "/a",
+        "a/",
+        "a//b",
+        ".",
+        "..",
+        "a/./b",
+        "a/../b",
+        "../a",
+        "a/..",
+        "a\\b",
+        "\\",
+        "a\nb",
+        "a\x7fb",
+        "a\x85b",
+        "\x1b",
+        "é" * 512 + "x",
+        "x" * 1025,
+    ],
     ids=ascii,
-)  # fmt: skip
+)
 def test_a_file_name_that_could_leave_its_folder_is_refused(owner: Api, app: Flask, name: str) -> None:
     request = owner.request_of([file_spec("fine", 1), file_spec(name, 1)])
 
@@ -254,10 +272,29 @@ def test_a_file_name_that_could_leave_its_folder_is_refused(owner: Api, app: Fla
 
 @pytest.mark.parametrize(
     "name",
-    ["a", "...", "..a", "a..", ".hidden/.x", " a ", "a b/c d", "é" * 512, "x" * 1024, "漢字/🚀.et", "-rf", "~", "C:a",
-     "a%2fb", "a?b#c&d=e", "\"quoted\" 'it'", "a\u202eb", "a\u200bb", "<script>"],
+    [
+        "a",
+        "...",
+        "..a",
+        "a..",
+        ".hidden/.x",
+        " a ",
+        "a b/c d",
+        "é" * 512,
+        "x" * 1024,
+        "漢字/🚀.et",
+        "-rf",
+        "~",
+        "C:a",
+        "a%2fb",
+        "a?b#c&d=e",
+        "\"quoted\" 'it'",
+        "a\u202eb",
+        "a\u200bb",
+        "<script>",
+    ],
     ids=ascii,
-)  # fmt: skip
+)
 def test_any_other_name_is_kept_as_it_is(owner: Api, name: str) -> None:
     traceset = owner.upload({name: b"content"})
 
