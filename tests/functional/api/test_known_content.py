@@ -203,7 +203,7 @@ def test_matches_and_deletions_at_once_keep_the_counts_right(app: Flask, owner: 
     assert_counts_right(app)
 
 
-def test_content_that_is_just_being_deleted_is_a_passing_fault(app: Flask, owner: Api, known: JSON) -> None:
+def test_condemned_content_is_known_no_more(app: Flask, owner: Api, known: JSON) -> None:
     change(app, update(LibraryFile).values(state="condemned"))
 
     assert needs_sending(owner.open([same()])) == [True]
