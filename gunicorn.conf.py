@@ -6,6 +6,7 @@ for, hence many of them.
 """
 
 import os
+import pathlib
 import tempfile
 
 bind = f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
@@ -20,8 +21,13 @@ control_socket_disable = True
 # A traceset's file may have a name of 1,024 bytes, each of which takes three characters in a URL.
 limit_request_line = 8190
 
-# Must stand before the first import of prometheus_client, in the master, so that all workers share one folder.
-os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="tracesets-metrics-"))
+# Must stand before the first import of prometheus_client, in the master, so that all workers share one folder. One
+# that the operator names is made where it is not there, and kept.
+OWN_METRICS = "tracesets-metrics-"
+if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix=OWN_METRICS)
+metrics_folder = pathlib.Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+metrics_folder.mkdir(parents=True, exist_ok=True)
 
 
 def post_worker_init(worker):
@@ -39,7 +45,8 @@ def child_exit(server, worker):
 
 
 def on_exit(server):
-    """Leave no folder behind."""
+    """Leave no folder of our own behind."""
     import shutil
 
-    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
+    if metrics_folder.name.startswith(OWN_METRICS):
+        shutil.rmtree(metrics_folder, ignore_errors=True)
