@@ -1,6 +1,6 @@
 """All benchmarks one after the other; each prints its table beside its reference.
 
-    python -m tests.benchmarks [NAME...]
+python -m tests.benchmarks [NAME...]
 """
 
 import subprocess

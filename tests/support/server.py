@@ -41,7 +41,6 @@ class AppServer:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / f"gunicorn-{port}.log"
         metrics = folder / f"metrics-{port}"
-        metrics.mkdir(exist_ok=True)
         variables = {f"TRACESETS_{name.upper()}": _written(value) for name, value in self.settings.items()}
         variables |= {"PROMETHEUS_MULTIPROC_DIR": str(metrics), "WEB_CONCURRENCY": str(workers)}
         self._command = [

@@ -58,10 +58,13 @@ def test_one_primary_file_among_others_is_enough_to_need_one(owner: Api) -> None
     refused(owner.post(OPEN, request), 400, exactly=NOT_DECLARED)
 
 
+NO_COUNTS: list[Any] = [0, -1, 2.0, "4", True, False, [4], {}, 1e3, ""]
+
+
 @pytest.mark.parametrize(
     ("member", "value", "role"),
     [
-        *(("shape.rankCount", value, "primary") for value in (0, -1, 2.0, "4", True, False, [4], {}, 1e3, "")),
+        *(("shape.rankCount", value, "primary") for value in NO_COUNTS),
         *((f"parallelism.{name}", "4", "primary") for name in ("dp", "tp", "sp", "ep", "pp")),
         ("shape.rankCount", 0, "supporting"),
         ("parallelism.pp", 2.0, "supporting"),

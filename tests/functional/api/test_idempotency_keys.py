@@ -18,8 +18,8 @@ OPEN = "/tracesets/upload-url"
 
 def ask(caller: Api, key: str = "key", **members: Any) -> TestResponse:
     """One and the same request, but for these members, under this key."""
-    request = {"name": "asked", "workspaceId": caller.workspace_id, "files": [{"name": "a", "size": 3}]}
-    request |= {"workloadMetadata": {"shape": {"rankCount": 1}}, **members}
+    request: JSON = {"name": "asked", "workspaceId": caller.workspace_id, "files": [{"name": "a", "size": 3}]}
+    request |= {"workloadMetadata": {"shape": {"rankCount": 1}}} | members
     return caller.post(OPEN, request, headers={"Idempotency-Key": key})
 
 
