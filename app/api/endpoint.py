@@ -4,6 +4,7 @@ What is declared here checks the requests and is what the OpenAPI document is bu
 """
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from flask import Blueprint, Response, g, request
@@ -29,7 +30,7 @@ class Routes:
         path: str,
         *,
         answers: Mapping[int, type[Schema] | None],
-        errors: Mapping[int, str] | tuple[int, ...] = (),
+        errors: Mapping[int, str] = MappingProxyType({}),
         body: type[Schema] | None = None,
         is_body_optional: bool = False,
         query: type[Schema] | None = None,
@@ -46,7 +47,7 @@ class Routes:
                 view=view,
                 tag=self.tag,
                 answers=answers,
-                errors=errors if isinstance(errors, Mapping) else dict.fromkeys(errors, ""),
+                errors=errors,
                 body=body,
                 is_body_optional=is_body_optional,
                 query=query,
