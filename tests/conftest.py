@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask_migrate import upgrade
+from jinja2 import BytecodeCache, FileSystemBytecodeCache
 
 from app import create_app
 from app.domain.access import Role
@@ -130,13 +131,20 @@ def deployment(
     return settings
 
 
+@pytest.fixture(scope="session")
+def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> BytecodeCache:
+    """So that each template is compiled once, and not by every test."""
+    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+
+
 @pytest.fixture
-def make_app(deployment: dict[str, Any]) -> Iterator[MakeApp]:
+def make_app(deployment: dict[str, Any], compiled_templates: BytecodeCache) -> Iterator[MakeApp]:
     """Makes apps with these settings; each call gives another door to the same database and store."""
     made: list[Flask] = []
 
     def make(**settings: Any) -> Flask:
         app = create_app(Settings(**(deployment | settings)))
+        app.jinja_env.bytecode_cache = compiled_templates
         made.append(app)
         return app
 

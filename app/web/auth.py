@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError
 
 from app.domain.access import Caller
-from app.errors import Forbidden, Invalid, NotFound, Unauthenticated
+from app.errors import Forbidden, Invalid, Unauthenticated
 from app.extensions import csrf
 from app.observability import request_id
 from app.security import session_secret
@@ -31,11 +31,9 @@ def guard() -> ResponseReturnValue | None:
 
     Raises:
         Unauthenticated: a script asks for a fragment, and nobody is signed in (any more).
-        Invalid: a form came without its CSRF token, or with an old one.
-        NotFound: an argument of the path holds NUL, which no database would take.
+        Invalid: a form came without its CSRF token, or with an old one; or a text holds NUL.
     """
-    if any("\0" in value for value in (request.view_args or {}).values() if isinstance(value, str)):
-        raise NotFound(f"There is nothing at {request.path}")
+    _refuse_nul()
     secret = session_secret()
     found = find_signed_in(secret, remote_address=request.remote_addr, request_id=request_id()) if secret else None
     if found is not None:
@@ -47,6 +45,14 @@ def guard() -> ResponseReturnValue | None:
     except CSRFError as exc:
         raise Invalid("This form has lost touch with your session; please go back, reload the page and retry") from exc
     return None
+
+
+def _refuse_nul() -> None:
+    """Refuse a text with NUL, which PostgreSQL would not take."""
+    in_path = (value for value in (request.view_args or {}).values() if isinstance(value, str))
+    in_forms = (value for values in request.values.lists() for value in values[1])
+    if any("\0" in value for value in (*in_path, *in_forms)):
+        raise Invalid("The request holds NUL, which no text does")
 
 
 def _send_to_the_door() -> ResponseReturnValue:

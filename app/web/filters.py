@@ -56,9 +56,12 @@ def ago(at: datetime) -> str:
 
 _DIRECTION_CONTROLS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 """Source: Unicode Standard Annex #9, section 2."""
-_SPELT_OUT = {code: f"\u27e8U+{code:04X}\u27e9" for code in _DIRECTION_CONTROLS}
+_CONTROLS = (*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20), *range(0x7F, 0xA0))
+_NONCHARACTERS = (*range(0xFDD0, 0xFDF0), *(plane << 16 | last for plane in range(17) for last in (0xFFFE, 0xFFFF)))
+"""Controls and noncharacters have no place in HTML. Source: HTML, section 13.2.3.5."""
+_SPELT_OUT = {code: f"\u27e8U+{code:04X}\u27e9" for code in (*_DIRECTION_CONTROLS, *_CONTROLS, *_NONCHARACTERS)}
 
 
 def visible(text: str) -> str:
-    """Text with its direction controls spelt out: `exe.<U+202E>gpj` must not read as something else."""
+    """Text with what cannot be seen spelt out: `exe.<U+202E>gpj` must not read as something else."""
     return text.translate(_SPELT_OUT)

@@ -111,7 +111,7 @@ class Browser:
         self.email = email
         self.client = app.test_client()
 
-    def get(self, path: str, *, fragment: bool = False, **query: Any) -> TestResponse:
+    def get(self, path: str, /, *, fragment: bool = False, **query: Any) -> TestResponse:
         """The answer itself; HTML is checked."""
         headers = {"X-Fragment": "1"} if fragment else {}
         response = self.client.get(path, query_string=query or None, headers=headers)
@@ -119,7 +119,7 @@ class Browser:
             Page(response)
         return response
 
-    def page(self, path: str, status: int = 200, *, fragment: bool = False, **query: Any) -> Page:
+    def page(self, path: str, status: int = 200, /, *, fragment: bool = False, **query: Any) -> Page:
         """The page at this path, which must answer with this status."""
         response = self.get(path, fragment=fragment, **query)
         assert response.status_code == status, f"{path}: {response.status_code} {response.location}"

@@ -1,0 +1,1 @@
+"""A person's flows in a real browser, against a real server."""

@@ -1,0 +1,96 @@
+"""Pictures of every page with realistic contents: `python -m tests.browser.screenshots FOLDER [DEMO]`.
+
+At 1440 and 390 pixels, light and dark; DEMO is a folder in which the demo is made once and kept.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+from flask import Flask
+from playwright.sync_api import Browser, Page
+
+from app import create_app
+from app.settings import Settings
+from tests.support.api import Api
+from tests.support.chromium import chromium
+from tests.support.demo import EMAIL, PASSWORD, demo_ids, make_demo
+from tests.support.server import AppServer
+
+WIDTHS = (1440, 390)
+SCHEMES = ("light", "dark")
+
+
+def main(folder: Path, demo: Path) -> None:
+    """Take them all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    given, api = _demo(demo)
+    server = AppServer({"data_dir": given.data_dir}, demo / "log")
+    try:
+        paths = dict(_paths(api))
+        with chromium() as browser:
+            for width, scheme in product(WIDTHS, SCHEMES):
+                page = _signed_in(browser, server.origin, width, scheme)
+                for name, path in paths.items():
+                    _take(page, server.origin + path, folder / f"{name}-{width}-{scheme}.png")
+                page.context.close()
+    finally:
+        server.stop()
+
+
+def _demo(demo: Path) -> tuple[Settings, Api]:
+    token_file = demo / "token"
+    if not token_file.exists():
+        _, token = make_demo(demo / "data")
+        token_file.write_text(token)
+    given = Settings(data_dir=demo / "data", secret_key="a key for tests", sweep_interval=0)
+    app: Flask = create_app(given)
+    return given, Api(app, token_file.read_text())
+
+
+def _paths(api: Api) -> Iterator[tuple[str, str]]:
+    yield "home", "/"
+    yield "tracesets", "/tracesets"
+    yield "tracesets-filtered", "/tracesets?search=gpt&workloadFamily=gpt&tag=fp8&rankCountMin=2&sort=name:asc"
+    yield "tracesets-none", "/tracesets?search=no+such+traceset"
+    yield "hostile", "/tracesets?search=alert"
+    yield "upload", "/tracesets/upload"
+    yield "workspaces", "/workspaces"
+    yield "account", "/account"
+    yield "help", "/help"
+    yield "help-metadata", "/help/metadata"
+    yield "not-found", "/tracesets/ts_unknown"
+    for name, traceset_id in demo_ids(api):
+        yield f"traceset-{name}", f"/tracesets/{traceset_id}"
+        if name == "ready":
+            for action in ("edit", "promote", "delete", "events"):
+                yield f"traceset-{action}", f"/tracesets/{traceset_id}/{action}"
+
+
+_cookies: dict[str, list[object]] = {}
+
+
+def _signed_in(browser: Browser, origin: str, width: int, scheme: str) -> Page:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    if origin not in _cookies:
+        page.goto(f"{origin}/login")
+        page.get_by_label("E-mail address").fill(EMAIL)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(f"{origin}/")
+        _cookies[origin] = list(context.cookies())
+    context.add_cookies(_cookies[origin])  # type: ignore[arg-type]
+    return page
+
+
+def _take(page: Page, url: str, path: Path) -> None:
+    page.goto(url)
+    page.wait_for_load_state("networkidle")
+    page.screenshot(path=path, full_page=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp()))
