@@ -18,6 +18,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     observability.configure_logging(settings)
 
     app = Flask("tracesets", root_path=str(ROOT), template_folder="templates", static_folder="static")
+    # Else a path with an empty segment would be answered by a page that leads to another path.
+    app.url_map.merge_slashes = False
     app.config["SECRET_KEY"] = settings.signing_key
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_size
     app.config.update(extensions.database_config(settings))
