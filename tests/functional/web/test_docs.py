@@ -6,14 +6,15 @@ import pytest
 from flask import Flask
 
 from tests.conftest import MakeApp
+from tests.support.pages import Page
 
 
 def test_the_page_is_open_to_everyone_and_names_the_document(app: Flask) -> None:
-    response = app.test_client().get("/docs/api")
+    page = Page(app.test_client().get("/docs/api"))
 
-    assert response.status_code == 200
-    assert response.content_type == "text/html; charset=utf-8"
-    assert 'data-document="/api/v1/openapi.json"' in response.text
+    assert page.status == 200
+    assert page.heading == "API"
+    assert page.all("div", **{"data-document": "/api/v1/openapi.json"})
 
 
 def test_the_page_is_there_without_traces_too(make_app: MakeApp) -> None:
