@@ -14,7 +14,10 @@ else:
     def __getattr__(name: str) -> object:
         """The application's factory; PEP 562."""
         if name == "create_app":
-            return import_module("app.factory").create_app
+            try:
+                return import_module("app.factory").create_app
+            except AttributeError as exc:  # It would be taken for the lack of this name.
+                raise ImportError("app.factory cannot be imported") from exc
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
