@@ -3,7 +3,8 @@ import { onElement } from "./fragments.js";
 
 const dialog = document.querySelector("[data-confirmation]");
 
-function ask(question, answer) {
+/** Ask a question whose one good answer is a button of this text; whether that was pressed. */
+export function ask(question, answer) {
   dialog.querySelector("[data-question]").textContent = question;
   const yes = dialog.querySelector("[data-yes]");
   yes.textContent = answer;

@@ -33,6 +33,7 @@ export class FileList {
   render() {
     const { files } = this.chosen;
     this.find("files").hidden = !files.length;
+    this.find("drop").classList.toggle("is-small", files.length > 0);
     this.find("files-sum").textContent = files.length
       ? `${counted(files.length, "file")}, ${sizeText(this.chosen.totalBytes)}`
       : "";

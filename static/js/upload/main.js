@@ -1,4 +1,5 @@
 // The upload page: a new upload, or an unfinished one, then its way to the store.
+import { ask } from "../confirm.js";
 import { Api } from "./api.js";
 import { Chosen, match } from "./chosen.js";
 import { guardDrops, onFiles } from "./drop_zone.js";
@@ -126,7 +127,8 @@ class UploadPage {
       if (this.find(hook)) this.find(hook).hidden = true;
     }
     this.view.show(this.transfer, name);
-    document.getElementById("progress-title").focus();
+    document.getElementById("progress-title").focus({ preventScroll: true });
+    window.scrollTo(0, 0);
     await this.transfer.run();
     this.view.render();
     if (this.transfer.state === "done") {
@@ -150,7 +152,8 @@ class UploadPage {
   }
 
   async cancel() {
-    if (!window.confirm("Cancel this upload? What has arrived is discarded, and the traceset will not exist.")) return;
+    const question = "Cancel this upload? What has arrived is discarded, and the traceset will not exist.";
+    if (!(await ask(question, "Discard the upload"))) return;
     try {
       await this.transfer.cancel();
       this.drop(this.transfer.uploadId);
@@ -166,14 +169,20 @@ class UploadPage {
     const { uploadId } = item.dataset;
     item.querySelector("[data-continue]").addEventListener("click", () => this.offer(item));
     item.querySelector("[data-discard]").addEventListener("click", async () => {
-      if (!window.confirm("Discard this upload? What has arrived is deleted.")) return;
+      if (!(await ask("Discard this upload? What has arrived is deleted.", "Discard"))) return;
       try {
         await this.api.abort(uploadId);
         this.drop(uploadId);
       } catch (error) {
-        window.alert(error.message);
+        this.tellUnfinished(error.message);
       }
     });
+  }
+
+  tellUnfinished(message) {
+    const place = this.find("unfinished-fault");
+    place.hidden = false;
+    place.textContent = visible(message);
   }
 
   drop(uploadId) {
@@ -210,7 +219,7 @@ class UploadPage {
       if (!["open", "completing"].includes(body.state)) throw new Error(ended(body));
     } catch (error) {
       release(uploadId);
-      window.alert(error.message);
+      this.tellUnfinished(error.message);
       this.markHeld();
       return;
     }

@@ -5,6 +5,7 @@ import { PagedTable } from "./paged_table.js";
 import { counted, durationText, numberText, sizeText, visible } from "./text.js";
 
 const EVERY_MS = 250;
+const MANY = 50;
 const STATES = {
   sending: "Sending. You may work elsewhere; keep this tab open.",
   paused: "Paused. What has arrived is kept.",
@@ -12,6 +13,12 @@ const STATES = {
   done: "The traceset is ready.",
   cancelled: "The upload was cancelled; its parts are discarded.",
   failed: "The upload has stopped.",
+};
+const KINDS = {
+  all: () => true,
+  left: ({ isDone }) => !isDone,
+  sending: ({ state }) => state === "sending",
+  done: ({ isDone }) => isDone,
 };
 const FILE_STATES = { done: "arrived", sending: "under way", waiting: "waiting" };
 
@@ -38,6 +45,8 @@ export class ProgressView {
     this.#meter = new Meter();
     this.root.hidden = false;
     this.find("progress-name").textContent = visible(name);
+    // Of many files, those that are through are of no interest.
+    this.find("progress-show").value = transfer.plan.files.length > MANY ? "left" : "all";
     window.clearInterval(this.#timer);
     this.#timer = window.setInterval(() => this.render(), EVERY_MS);
     this.render();
@@ -87,7 +96,7 @@ export class ProgressView {
   #renderFiles() {
     const kind = this.find("progress-show").value;
     const { files } = this.transfer.plan;
-    this.table.show(kind === "all" ? files : files.filter(({ state }) => state === kind));
+    this.table.show(files.filter(KINDS[kind]));
   }
 }
 
