@@ -68,10 +68,20 @@ def _end_expired_sessions() -> int:
     """Expired sessions end; where a completion died after the store had finished everything, it is completed (S3)."""
     n = 0
     while batch := _expired_sessions():
-        n += sum(_end_session(upload_id) for upload_id in batch)
-        if len(batch) < BATCH:
+        ended = sum(_end_session_quietly(upload_id) for upload_id in batch)
+        n += ended
+        if len(batch) < BATCH or not ended:
             break
     return n
+
+
+def _end_session_quietly(upload_id: str) -> bool:
+    """One whose files the store does not show now must not keep the others from being ended."""
+    try:
+        return _end_session(upload_id)
+    except AppError as exc:
+        log.warning("sweep.session_not_ended", upload_id=upload_id, error=exc.message)
+        return False
 
 
 def _expired_sessions() -> list[str]:

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import Update, func, select, update
+from sqlalchemy import Delete, Update, func, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.extensions import object_store
@@ -37,7 +37,7 @@ def column(app: Flask, attribute: InstrumentedAttribute[Any], *conditions: Any) 
         return list(session.scalars(select(attribute).where(*conditions)))
 
 
-def change(app: Flask, statement: Update) -> None:
+def change(app: Flask, statement: Update | Delete) -> None:
     """Change rows as no request could."""
     with app.app_context(), transaction() as session:
         session.execute(statement)
