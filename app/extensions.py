@@ -36,12 +36,13 @@ def database_config(settings: Settings) -> dict[str, Any]:
     if url.startswith("sqlite"):
         options["connect_args"] = {"timeout": SQLITE_BUSY_SECONDS}
     else:
-        # A server that restarted or fell silent must not hold a thread for the kernel's fifteen minutes.
+        # A server that restarted or fell silent must not hold a thread for the kernel's fifteen minutes. To compile a
+        # query takes PostgreSQL up to a second, and no query of ours is worth it (jit).
         options["pool_pre_ping"] = True
         options["connect_args"] = {
             "connect_timeout": 5,
             "tcp_user_timeout": 20_000,
-            "options": "-c lock_timeout=15000 -c idle_in_transaction_session_timeout=60000 -c timezone=UTC",
+            "options": "-c lock_timeout=15000 -c idle_in_transaction_session_timeout=60000 -c timezone=UTC -c jit=off",
         }
     return {"SQLALCHEMY_DATABASE_URI": url, "SQLALCHEMY_ENGINE_OPTIONS": options}
 

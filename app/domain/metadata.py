@@ -3,6 +3,7 @@
 Source: the document on workload metadata, "Descriptive members" and "Errors".
 """
 
+import hashlib
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,12 @@ MAX_FILTER_CHARACTERS = 8190
 """Longer words cannot be asked for, so they are not kept for it; that bounds the work of folding them.
 
 Source: gunicorn, `limit_request_line`, whose largest value this is.
+"""
+
+KEPT_CHARACTERS = 128
+"""Words of more are kept as a beginning and a hash: an entry of a PostgreSQL index takes 2,704 bytes.
+
+Source: PostgreSQL, "Multicolumn Indexes" and nbtree's `BTMaxItemSize` for pages of 8 KiB.
 """
 
 Metadata = Mapping[str, object]
@@ -71,9 +78,9 @@ def read_stored(text: str | None) -> dict[str, object] | None:
 
 
 def descriptive(metadata: Metadata | None) -> Descriptive:
-    """The descriptive members, folded for comparison (L11)."""
+    """What is kept of the descriptive members for comparison (L11)."""
     members = metadata or {}
-    return Descriptive(*(_fold_word(members.get(name)) for name in Descriptive.__slots__))
+    return Descriptive(*(_kept_word(members.get(name)) for name in Descriptive.__slots__))
 
 
 def fold(text: str) -> str:
@@ -84,6 +91,18 @@ def fold(text: str) -> str:
     Source: Unicode 14, 3.13, D145 (canonical caseless matching): the folding goes between two normalisations.
     """
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
+
+
+def filter_word(text: str) -> str:
+    """What is kept of a descriptive member to be compared: equal for words that differ in case alone (L11).
+
+    A word that is kept whole is never one character longer than `KEPT_CHARACTERS`, so no two words share what is kept.
+    """
+    folded = fold(text)
+    if len(folded) <= KEPT_CHARACTERS:
+        return folded
+    digest = hashlib.sha256(folded.encode()).hexdigest()
+    return folded[: KEPT_CHARACTERS + 1 - len(digest)] + digest
 
 
 def check_promotion(new: object, stored: Metadata | None, held: int | None) -> Metadata | None:
@@ -127,8 +146,8 @@ def _check_size(metadata: object) -> str:
     return text
 
 
-def _fold_word(value: object) -> str | None:
-    return fold(value) if isinstance(value, str) and len(value) <= MAX_FILTER_CHARACTERS else None
+def _kept_word(value: object) -> str | None:
+    return filter_word(value) if isinstance(value, str) and len(value) <= MAX_FILTER_CHARACTERS else None
 
 
 def _show_count(count: int | None) -> str:

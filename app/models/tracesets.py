@@ -13,6 +13,7 @@ the transaction that ends its traceset (deletion, failure, expiry), so the two c
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import JSON, BigInteger, CheckConstraint, ForeignKey, Index, Integer, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -189,9 +190,46 @@ class TracesetFile(Base):
 
 
 class TracesetTag(Base):
-    """One tag of a traceset, the same as in `Traceset.tags`: what the list finds tracesets by (L11)."""
+    """One tag of a traceset, the same as in `Traceset.tags`: what the list finds tracesets by (L11).
+
+    The columns behind the tag are copies of the traceset's, which never change, so that the index has all the rows of
+    a tag in the order of the list.
+    """
 
     __tablename__ = "traceset_tag"
 
     traceset_seq: Mapped[int] = mapped_column(ForeignKey("traceset.seq", ondelete="CASCADE"), primary_key=True)
     tag: Mapped[str] = mapped_column(code_point_text(TAG_LENGTH), primary_key=True)
+    workspace_id: Mapped[str] = mapped_column(String(80))
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime)
+    traceset_id: Mapped[str] = mapped_column(code_point_text(40))
+
+    __table_args__ = (Index("ix_traceset_tag_listed", "tag", "workspace_id", "created_at", "traceset_id"),)
+
+
+def _listed(name: str, *columns: Any, where: str = "deleted_at IS NULL AND kind = 'traceset'") -> Index:
+    """An index that has the rows of a list in its order; `queries.listing_routes` tells which list walks which."""
+    return Index(name, *columns, postgresql_where=text(where), sqlite_where=text(where))
+
+
+_IN_TIME = (Traceset.workspace_id, Traceset.created_at, Traceset.id)
+
+# The name goes along for the search, which then need not look at the rows.
+_listed("ix_traceset_newest", Traceset.created_at, Traceset.id, Traceset.name_key)
+_listed("ix_traceset_listed", *_IN_TIME, Traceset.name_key)
+_listed("ix_traceset_named", Traceset.workspace_id, Traceset.name_key, Traceset.id)
+_listed("ix_traceset_status", Traceset.workspace_id, Traceset.status, Traceset.id)
+_listed(
+    "ix_traceset_status_listed",
+    Traceset.workspace_id,
+    Traceset.status,
+    Traceset.created_at.desc(),
+    Traceset.id.desc(),
+)
+_listed("ix_traceset_rank_count", Traceset.rank_count, *_IN_TIME)
+_listed("ix_traceset_family", Traceset.workload_family, *_IN_TIME)
+_listed("ix_traceset_workload", Traceset.workload_name, *_IN_TIME)
+_listed("ix_traceset_precision", Traceset.precision, *_IN_TIME)
+_listed("ix_traceset_accelerator", Traceset.accelerator, *_IN_TIME)
+_listed("ix_traceset_deleted", *_IN_TIME, where="deleted_at IS NOT NULL")
+_listed("ix_traceset_mapping", *_IN_TIME, where="kind = 'mapping'")

@@ -1,44 +1,22 @@
 """The list of tracesets (L1-L12): what a caller sees of them, filtered, in order, page by page."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, Select, and_, false, literal, or_, select, true
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy import Select
+from sqlalchemy.orm import Session
 
 from app.domain.access import Caller
 from app.domain.listing import DEFAULT_LIMIT, DEFAULT_SORT, SortKey
-from app.models.base import holds_text
-from app.models.tracesets import Kind, Status, Traceset, TracesetTag
+from app.models.tracesets import Kind
+from app.queries import listing_routes
+from app.queries.listing_conditions import Filters, Shelf
+from app.queries.listing_routes import COLUMNS, Route, find_route, order_of
+from app.queries.listing_search import PIECE_LENGTH, Passing, piece_values, select_passing
+from app.queries.listing_walk import Item, Walk, select_heads, select_met
 
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """What the list is narrowed to; None and empty ask for nothing.
-
-    Args:
-        workspace_id: one of which the caller may see nothing, or which there is not, gives an empty list.
-        status: None shows all but the deleted.
-        search: folded text that the folded name holds.
-        created_after: the first moment.
-        created_before: the first moment that is too late.
-        words: folded words by the name of their column.
-        tags: all of them, to the letter.
-        rank_count_min: only what declares a count, and at least this one.
-        rank_count_max: only what declares a count, and at most this one.
-    """
-
-    workspace_id: str | None = None
-    status: Status | None = None
-    search: str | None = None
-    created_after: datetime | None = None
-    created_before: datetime | None = None
-    words: Mapping[str, str] = field(default_factory=dict)
-    tags: Sequence[str] = ()
-    rank_count_min: int | None = None
-    rank_count_max: int | None = None
+__all__ = ["Filters", "Item", "Place", "list_items"]
 
 
 class Place(NamedTuple):
@@ -46,30 +24,6 @@ class Place(NamedTuple):
 
     values: Sequence[object]
     row_id: str
-
-
-class Item(NamedTuple):
-    """What the list shows of a traceset."""
-
-    id: str
-    name: str
-    name_key: str
-    status: Status
-    file_count: int
-    total_size: int
-    tags: Sequence[str]
-    workspace_id: str
-    rank_count: int | None
-    created_at: datetime
-    expires_at: datetime | None
-
-
-SORT_COLUMNS: Mapping[str, InstrumentedAttribute[Any]] = {
-    "created": Traceset.created_at,
-    "name": Traceset.name_key,
-    "status": Traceset.status,
-}
-_ITEM_COLUMNS = [getattr(Traceset, name) for name in Item._fields]
 
 
 def list_items(
@@ -82,55 +36,110 @@ def list_items(
     limit: int = DEFAULT_LIMIT,
     after: Place | None = None,
 ) -> list[Item]:
-    """The first rows in this order of what the caller sees and the filters let through.
+    """The first rows in this order of what the caller sees and the filters let through, by two statements at most.
 
     Args:
+        session: to read with.
+        caller: whose list it is.
+        kind: of what.
+        filters: what it is narrowed to.
         sort: ties are broken by id, in the direction of the last key (L3).
         limit: how many rows at most.
         after: only rows behind this place.
     """
-    order = [*((SORT_COLUMNS[key.field], key.descending) for key in sort), (Traceset.id, sort[-1].descending)]
-    statement = select(*_ITEM_COLUMNS).where(Traceset.kind == kind, *_conditions(caller, filters))
-    if after is not None:
-        statement = statement.where(_behind(order, [*after.values, after.row_id]))
-    return _items(session, statement.order_by(*(c.desc() if down else c.asc() for c, down in order)).limit(limit))
+    workspaces = _workspaces(caller, filters.workspace_id)
+    if workspaces == []:
+        return []
+    question = _Question(session, workspaces, kind=kind, filters=filters, sort=sort, limit=limit, after=after)
+    return question.answer()
 
 
-def _items(session: Session, statement: Select[tuple[object, ...]]) -> list[Item]:
-    return [Item._make(row) for row in session.execute(statement)]
-
-
-def _conditions(caller: Caller, filters: Filters) -> Iterator[ColumnElement[bool]]:
-    yield _visible(caller, filters.workspace_id)
-    yield Traceset.deleted_at.is_(None) if filters.status is None else Traceset.status == filters.status
-    if filters.search is not None:
-        yield holds_text(Traceset.name_key, filters.search)
-    if filters.created_after is not None:
-        yield Traceset.created_at >= filters.created_after
-    if filters.created_before is not None:
-        yield Traceset.created_at < filters.created_before
-    for name, word in filters.words.items():
-        yield getattr(Traceset, name) == word
-    for tag in filters.tags:
-        yield select(TracesetTag).where(TracesetTag.traceset_seq == Traceset.seq, TracesetTag.tag == tag).exists()
-    # As big integers, since a bound may be one above the largest count.
-    if filters.rank_count_min is not None:
-        yield Traceset.rank_count >= literal(filters.rank_count_min, BigInteger)
-    if filters.rank_count_max is not None:
-        yield Traceset.rank_count <= literal(filters.rank_count_max, BigInteger)
-
-
-def _visible(caller: Caller, workspace_id: str | None) -> ColumnElement[bool]:
+def _workspaces(caller: Caller, workspace_id: str | None) -> list[str] | None:
+    """The ids of the workspaces to list; None: all that there are."""
     if workspace_id is not None:
-        return Traceset.workspace_id == workspace_id if caller.may_see(workspace_id) else false()
+        return [workspace_id] if caller.may_see(workspace_id) else []
     visible = caller.visible_workspaces
-    return true() if visible is None else Traceset.workspace_id.in_(visible)
+    return None if visible is None else sorted(visible)
 
 
-def _behind(order: Sequence[tuple[InstrumentedAttribute[Any], bool]], values: Sequence[object]) -> ColumnElement[bool]:
-    """Whether a row comes after these values in this order of (column, descending) pairs."""
-    alternatives = []
-    for position, ((column, descending), value) in enumerate(zip(order, values, strict=True)):
-        same = [earlier == value for (earlier, _), value in zip(order[:position], values, strict=False)]
-        alternatives.append(and_(*same, column < value if descending else column > value))
-    return or_(*alternatives)
+class _Question:
+    """One list as it is asked for, with the parameters of its statements."""
+
+    def __init__(
+        self,
+        session: Session,
+        workspaces: list[str] | None,
+        *,
+        kind: Kind,
+        filters: Filters,
+        sort: Sequence[SortKey],
+        limit: int,
+        after: Place | None,
+    ) -> None:
+        self.session = session
+        self.is_postgres = session.get_bind().dialect.name == "postgresql"
+        self.workspaces = workspaces
+        self.shelf = Shelf.of(kind, filters.status)
+        self.order = order_of(sort, has_status=filters.status is not None)
+        self.search = filters.search
+        self.limit = limit
+        self.is_resumed = after is not None
+        self.values = filters.values()
+        self.asked = tuple(self.values)
+        if workspaces is not None:
+            self.values["workspaces"] = workspaces
+        if after is not None:
+            self.values |= _place_values(sort, after)
+
+    def answer(self) -> list[Item]:
+        """The page: what a walk meets, or where it was given up, or there is none, what is found among all rows."""
+        route = find_route(self.shelf, self.order, self.asked, _count(self.workspaces))
+        walk = None if route is None else self._begin(route)
+        met = [] if walk is None or walk.n_parts == 0 else self._execute(select_met(walk))
+        if walk is not None and (not walk.route.looked_at or len(met) == self.limit):
+            return met
+        return self._execute(select_passing(self._passing(walk))) or met
+
+    def _begin(self, route: Route) -> Walk | None:
+        """The walk, whose workspaces become parameters; None where there are too many of them."""
+        n_parts = None if route.is_everywhere else _count(self.workspaces)
+        length = listing_routes.WALKED_ROWS if route.looked_at else self.limit
+        walk = Walk(route, n_parts, length, self.limit, is_resumed=self.is_resumed, is_postgres=self.is_postgres)
+        places = self.workspaces or []
+        if route.needs_heads:
+            most = listing_routes.MAX_WORKSPACES
+            heads = select_heads(walk, most, has_workspaces=self.workspaces is not None)
+            places = list(self.session.scalars(heads, self.values))
+            if len(places) == most < self.limit:
+                return None
+            walk = replace(walk, n_parts=len(places))
+        self.values |= {f"workspace_{number}": place for number, place in enumerate(places)}
+        return walk
+
+    def _passing(self, walk: Walk | None) -> Passing:
+        piece_length = None
+        if self.search is not None and self.shelf is Shelf.LIVE:
+            self.values |= piece_values(self.search, is_postgres=self.is_postgres)
+            piece_length = min(len(self.search), PIECE_LENGTH)
+        return Passing(
+            shelf=self.shelf,
+            order=self.order,
+            asked=self.asked if self.workspaces is None else (*self.asked, "workspaces"),
+            piece_length=piece_length,
+            walk=walk,
+            is_resumed=self.is_resumed,
+            limit=self.limit,
+            is_postgres=self.is_postgres,
+        )
+
+    def _execute(self, statement: Select[Any]) -> list[Item]:
+        return [Item._make(row) for row in self.session.execute(statement, self.values)]
+
+
+def _count(workspaces: Sequence[str] | None) -> int | None:
+    return None if workspaces is None else len(workspaces)
+
+
+def _place_values(sort: Sequence[SortKey], after: Place) -> dict[str, object]:
+    values = {f"after_{COLUMNS[key.field]}": value for key, value in zip(sort, after.values, strict=True)}
+    return values | {"after_id": after.row_id}

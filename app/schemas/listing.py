@@ -7,15 +7,13 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from app.domain.ids import is_workspace_id
 from app.domain.listing import DEFAULT_LIMIT, MAX_LIMIT, parse_limit, parse_rank, parse_sort
-from app.domain.metadata import fold
+from app.domain.metadata import Descriptive, filter_word, fold
 from app.domain.times import parse_time
 from app.errors import Invalid
 from app.models.tracesets import Kind, Status
 from app.queries.listing import Filters
 from app.schemas.base import Schema
 from app.services.listing import Listing
-
-WORDS = ("workload_family", "workload_name", "precision", "accelerator")
 
 
 def _status(text: str) -> str:
@@ -66,14 +64,14 @@ class ListQuery(Schema):
         Raises:
             Invalid: a parameter that cannot be read; the message names it.
         """
-        words = {name: fold(getattr(self, name)) for name in WORDS if getattr(self, name) is not None}
+        words = {name: getattr(self, name) for name in Descriptive.__slots__}
         filters = Filters(
             workspace_id=_workspace_id(self.workspace_id),
             status=None if self.status is None else Status(self.status),
             search=None if self.search is None else fold(self.search),
             created_after=_time(self.created_after, "createdAfter"),
             created_before=_time(self.created_before, "createdBefore"),
-            words=words,
+            words={name: filter_word(word) for name, word in words.items() if word is not None},
             tags=tuple(dict.fromkeys(self.tag or ())),
             rank_count_min=_rank(self.rank_count_min, "rankCountMin", least=0),
             rank_count_max=_rank(self.rank_count_max, "rankCountMax", least=1),

@@ -9,4 +9,10 @@ from app.models.tracesets import Traceset, TracesetTag
 def insert_tags(session: Session, traceset: Traceset) -> None:
     """Make a row of each tag of a traceset that was flushed in this transaction; its tags differ from each other."""
     if traceset.tags:
-        session.execute(insert(TracesetTag), [{"traceset_seq": traceset.seq, "tag": tag} for tag in traceset.tags])
+        copies = {
+            "traceset_seq": traceset.seq,
+            "workspace_id": traceset.workspace_id,
+            "created_at": traceset.created_at,
+            "traceset_id": traceset.id,
+        }
+        session.execute(insert(TracesetTag), [copies | {"tag": tag} for tag in traceset.tags])

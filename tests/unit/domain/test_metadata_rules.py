@@ -7,11 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.metadata import (
+    KEPT_CHARACTERS,
     MAX_FILTER_CHARACTERS,
     MAX_METADATA_BYTES,
     Descriptive,
     check_workload_metadata,
     descriptive,
+    filter_word,
     fold,
     read_stored,
 )
@@ -121,7 +123,7 @@ def test_the_rank_rules_apply() -> None:
         ({"workload_family": 5, "workload_name": None, "precision": ["x"], "accelerator": True}, Descriptive()),
         ({"workloadFamily": "LLM", "Precision": "x", "shape": {"accelerator": "x"}}, Descriptive()),
         ({"precision": "", "accelerator": "x" * (MAX_FILTER_CHARACTERS + 1)}, Descriptive(precision="")),
-        ({"precision": "X" * MAX_FILTER_CHARACTERS}, Descriptive(precision="x" * MAX_FILTER_CHARACTERS)),
+        ({"precision": "X" * MAX_FILTER_CHARACTERS}, Descriptive(precision=filter_word("x" * MAX_FILTER_CHARACTERS))),
     ],
     ids=["null", "empty", "all", "no strings", "other places", "too long", "long"],
 )
@@ -152,6 +154,17 @@ def test_fold_makes_alike(one: str, other: str) -> None:
 @pytest.mark.parametrize(("one", "other"), [("e", "é"), ("i", "İ"), ("ı", "i"), ("l", "ł"), ("o", "0"), ("a ", "a")])
 def test_fold_keeps_apart(one: str, other: str) -> None:
     assert fold(one) != fold(other)
+
+
+@pytest.mark.parametrize("length", [KEPT_CHARACTERS, KEPT_CHARACTERS + 1, MAX_FILTER_CHARACTERS])
+def test_long_words_are_told_apart_by_what_is_kept_of_them(length: int) -> None:
+    words = ["É" * length, "É" * (length - 1) + "e", "e" + "é" * (length - 1), "É" * (length + 1)]
+
+    kept = [filter_word(word) for word in words]
+
+    assert len(set(kept)) == 4
+    assert max(map(len, kept)) <= KEPT_CHARACTERS + 1
+    assert [filter_word(word.lower()) for word in words] == kept
 
 
 marks = st.characters(categories=["Mn", "Mc"])
