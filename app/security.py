@@ -72,6 +72,8 @@ def init_app(app: Flask, settings: Settings) -> None:
         SESSION_COOKIE_NAME="tracesets_session",
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
+        # Else every answer would set it anew, those of style sheets too.
+        SESSION_REFRESH_EACH_REQUEST=False,
         SESSION_COOKIE_SECURE=(settings.base_url or "").startswith("https://"),
         # Each door asks for the token itself: the pages always, the API where a browser's session is the credential.
         WTF_CSRF_CHECK_DEFAULT=False,

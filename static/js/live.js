@@ -4,6 +4,10 @@ import { fetchFragment, onElement, swap } from "./fragments.js";
 
 const PAUSE_MS = 200;
 
+/** The address that the page shows, without the place on it. */
+const addressNow = () => window.location.pathname + window.location.search;
+let shown = addressNow();
+
 onElement("form[data-live]", (form) => {
   const place = document.querySelector(form.dataset.live);
   let timer = 0;
@@ -36,7 +40,10 @@ onElement("form[data-live]", (form) => {
 
   const refresh = async () => {
     const url = urlOf();
-    if (await show(url)) window.history.replaceState(null, "", url);
+    if (await show(url)) {
+      window.history.replaceState(null, "", url);
+      shown = addressNow();
+    }
   };
 
   form.addEventListener("input", () => {
@@ -54,10 +61,13 @@ onElement("form[data-live]", (form) => {
     event.preventDefault();
     if (await show(link.href)) {
       window.history.pushState(null, "", link.href);
+      shown = addressNow();
       place.scrollIntoView({ block: "nearest" });
     }
   });
 });
 
-// Back and forth among such steps: the page as the address says.
-window.addEventListener("popstate", () => window.location.reload());
+// Back and forth among such steps: the page as the address says. A step to another place on the same page is none.
+window.addEventListener("popstate", () => {
+  if (addressNow() !== shown) window.location.reload();
+});

@@ -7,6 +7,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 
+PATIENCE_MS = 60_000
+"""Machines that test are busy; a page that is stuck is stuck for longer."""
+
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
@@ -21,6 +24,7 @@ def chromium() -> Iterator[Browser]:
 def context(chromium: Browser) -> Iterator[BrowserContext]:
     """A browser without any history."""
     context = chromium.new_context()
+    context.set_default_timeout(PATIENCE_MS)
     yield context
     context.close()
 

@@ -114,7 +114,7 @@ class Browser:
     def get(self, path: str, /, *, fragment: bool = False, **query: Any) -> TestResponse:
         """The answer itself; HTML is checked."""
         headers = {"X-Fragment": "1"} if fragment else {}
-        response = self.client.get(path, query_string=query or None, headers=headers)
+        response = self.client.get(path, query_string=query or None, headers=headers, buffered=True)
         if response.mimetype == "text/html" and response.status_code not in range(300, 400):
             Page(response)
         return response

@@ -266,3 +266,10 @@ def test_pages_are_not_kept_by_others(owner_page: Browser, browser_of: BrowserOf
 
     assert answer.headers["Cache-Control"] == "private, no-cache"
     assert {"Cookie", "X-Fragment"} <= set(answer.vary.as_set(preserve_casing=True))
+
+
+@pytest.mark.parametrize("path", ["/static/css/app.css", "/", "/healthz"])
+def test_the_cookie_is_set_once(owner_page: Browser, path: str) -> None:
+    owner_page.get("/")
+
+    assert "Set-Cookie" not in owner_page.get(path).headers
