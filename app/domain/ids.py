@@ -8,7 +8,10 @@ from typing import Literal
 UNIVERSAL_WORKSPACE_ID = "workspace_universal"
 """The workspace that everyone signed in can read (K1)."""
 
-_WORKSPACE_ID = re.compile(r"workspace_[a-z0-9_]{1,64}")
+WORKSPACE_ID_PATTERN = r"workspace_[a-z0-9_]{1,64}"
+"""Of the whole id (L10)."""
+
+_WORKSPACE_ID = re.compile(WORKSPACE_ID_PATTERN)
 
 
 def new_id(prefix: Literal["ts", "upload", "workspace", "mapping"]) -> str:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from app.domain.ids import is_workspace_id
-from app.domain.listing import DEFAULT_LIMIT, MAX_LIMIT, parse_limit, parse_rank, parse_sort
+from app.domain.ids import WORKSPACE_ID_PATTERN, is_workspace_id
+from app.domain.listing import DEFAULT_LIMIT, MAX_LIMIT, SORT_FIELDS, parse_limit, parse_rank, parse_sort
 from app.domain.metadata import Descriptive, filter_word, fold
 from app.domain.times import parse_time
 from app.errors import Invalid
@@ -29,14 +29,23 @@ TimeText = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time
 NumberText = Annotated[str, WithJsonSchema({"type": "integer", "minimum": 1})]
 NumberOrZeroText = Annotated[str, WithJsonSchema({"type": "integer", "minimum": 0})]
 
+_SORT_KEY = f"({'|'.join(SORT_FIELDS)})(:(asc|desc))?"
+_SORT = f"^{_SORT_KEY}(,{_SORT_KEY}){{0,{len(SORT_FIELDS) - 1}}}$"
+
 
 class ListQuery(Schema):
     """The query parameters of a list; all of them narrow it."""
 
-    workspace_id: Annotated[str | None, Field(description="Absent: all workspaces that the caller reads.")] = None
+    workspace_id: Annotated[
+        str | None,
+        Field(
+            description="Absent: all workspaces that the caller reads.",
+            json_schema_extra={"pattern": f"^{WORKSPACE_ID_PATTERN}$"},
+        ),
+    ] = None
     status: Annotated[StatusText | None, Field(description="Absent: all but `deleted`.")] = None
     search: Annotated[str | None, Field(description="Text anywhere in the name, in any case.")] = None
-    created_after: Annotated[TimeText | None, Field(description="The first moment.")] = None
+    created_after: Annotated[TimeText | None, Field(description="The first moment. Without an offset: UTC.")] = None
     created_before: Annotated[TimeText | None, Field(description="The first moment that is too late.")] = None
     workload_family: Word = None
     workload_name: Word = None
@@ -51,6 +60,7 @@ class ListQuery(Schema):
             description="`field:direction`, several with commas: `created`, `name`, `status`; `asc`, `desc`. "
             "Absent: `created:desc`.",
             examples=["name:asc,created:desc"],
+            json_schema_extra={"pattern": _SORT},
         ),
     ] = None
     limit: Annotated[
