@@ -19,13 +19,26 @@ def select_visible_tracesets(caller: Caller, kind: Kind = Kind.TRACESET) -> Sele
     return statement if visible is None else statement.where(Traceset.workspace_id.in_(visible))
 
 
-def get_traceset(session: Session, caller: Caller, traceset_id: str, kind: Kind = Kind.TRACESET) -> Traceset:
+def get_traceset(
+    session: Session, caller: Caller, traceset_id: str, kind: Kind = Kind.TRACESET, *, is_held: bool = False
+) -> Traceset:
     """The traceset, where it is there and the caller may see it.
+
+    Args:
+        session: any.
+        caller: whoever asks.
+        traceset_id: of one of this
+        kind.
+        is_held: nobody else changes it, deletes it or holds it before this transaction ends.
 
     Raises:
         NotFound: else, with the words of R4.
     """
-    traceset = session.scalar(select_visible_tracesets(caller, kind).where(Traceset.id == traceset_id))
+    statement = select_visible_tracesets(caller, kind).where(Traceset.id == traceset_id)
+    if is_held:
+        # Whoever had to wait for another transaction here sees what that one left, also that it is deleted.
+        statement = statement.with_for_update(key_share=True)
+    traceset = session.scalar(statement)
     if traceset is None:
         raise not_found(traceset_id, kind)
     return traceset

@@ -65,11 +65,10 @@ def add_tags(caller: Caller, traceset_id: str, tags: Iterable[str]) -> None:
 
 
 def _changeable(session: Session, caller: Caller, traceset_id: str) -> Traceset:
-    traceset = get_traceset(session, caller, traceset_id)
+    # Two people who add tags at once must both see the other's.
+    traceset = get_traceset(session, caller, traceset_id, is_held=True)
     if not caller.may_change(traceset.workspace_id):
         raise Forbidden(f"You may not change what is in workspace '{traceset.workspace_id}'")
-    # Two people who add tags at once must both see the other's.
-    session.refresh(traceset, with_for_update=True)
     return traceset
 
 

@@ -47,10 +47,10 @@ def drop_references(session: Session, traceset_seq: int) -> None:
 def _count(session: Session, traceset_seq: int, sign: int) -> None:
     named = (TracesetFile.traceset_seq == traceset_seq, TracesetFile.library_key.is_not(None))
     keys = select(TracesetFile.library_key).where(*named)
-    # The rows are locked in one order, so that two transactions that share files never wait for each other.
-    session.execute(
-        select(LibraryFile.key).where(LibraryFile.key.in_(keys)).order_by(LibraryFile.key).with_for_update()
-    )
+    # The rows are locked in one order, so that two transactions that share files never wait for each other; and so
+    # that each may go on while the other's new traceset files hold the keys that they name.
+    in_order = select(LibraryFile.key).where(LibraryFile.key.in_(keys)).order_by(LibraryFile.key)
+    session.execute(in_order.with_for_update(key_share=True))
     times = select(func.count()).where(*named, TracesetFile.library_key == LibraryFile.key).scalar_subquery()
     counted = update(LibraryFile).where(LibraryFile.key.in_(keys))
     changed(session, counted.values(ref_count=LibraryFile.ref_count + sign * times))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import insert, literal, select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app import clock
@@ -62,20 +61,15 @@ def promote_traceset(
         NotFound: there is no such traceset for this caller.
         Invalid: the target, the status or the metadata will not do; every fault of the metadata is told.
     """
-    wanted = _Wanted(workspace_id or UNIVERSAL_WORKSPACE_ID, name, metadata)
-    try:
-        with transaction() as session:
-            return _promote(session, caller, traceset_id, wanted)
-    except IntegrityError:
-        # Somebody published the same at this moment; now it is found.
-        with transaction() as session:
-            return _promote(session, caller, traceset_id, wanted)
+    target = UNIVERSAL_WORKSPACE_ID if workspace_id is None else workspace_id
+    with transaction() as session:
+        return _promote(session, caller, traceset_id, _Wanted(target, name, metadata))
 
 
 def _promote(session: Session, caller: Caller, traceset_id: str, wanted: _Wanted) -> Promotion:
-    source, target = get_traceset(session, caller, traceset_id), wanted.workspace_id
-    # A deletion of the source waits, so that the references are counted while it holds its own.
-    session.refresh(source, with_for_update={"read": True})
+    # A deletion of the source waits, so that the references are counted while it holds its own; so does another
+    # promotion, which then finds this one where it is the same.
+    source, target = get_traceset(session, caller, traceset_id, is_held=True), wanted.workspace_id
     if not caller.may_change(target) or session.get(Workspace, target) is None:
         raise Invalid(f"workspaceId '{target}' is not a workspace that you may publish to")
     if source.status is not Status.READY:
