@@ -47,7 +47,7 @@ def members(caller: Caller, workspace_id: str) -> Response:
 
 @routes.endpoint(
     "PUT",
-    "/workspaces/<workspace_id>/members/<email>",
+    "/workspaces/<workspace_id>/members/<path:email>",
     body=schemas.MemberRequest,
     answers={204: None},
     errors=_MEMBER_ERRORS,
@@ -58,7 +58,9 @@ def put_member(caller: Caller, workspace_id: str, email: str, body: schemas.Memb
     return no_content()
 
 
-@routes.endpoint("DELETE", "/workspaces/<workspace_id>/members/<email>", answers={204: None}, errors=_MEMBER_ERRORS)
+@routes.endpoint(
+    "DELETE", "/workspaces/<workspace_id>/members/<path:email>", answers={204: None}, errors=_MEMBER_ERRORS
+)
 def delete_member(caller: Caller, workspace_id: str, email: str) -> Response:
     """Remove a member; owners and site admins may, and members may leave."""
     remove_member(caller, workspace_id, email)

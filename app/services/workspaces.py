@@ -8,6 +8,7 @@ from app.domain.access import Caller, Role
 from app.domain.ids import UNIVERSAL_WORKSPACE_ID, new_id
 from app.errors import Conflict, Forbidden, Invalid, NotFound
 from app.models.events import EventKind
+from app.models.people import User
 from app.models.workspaces import WORKSPACE_NAME_LENGTH, Membership, Workspace
 from app.queries.people import get_user, get_workspace
 from app.services import events
@@ -35,7 +36,7 @@ def create_workspace(caller: Caller, name: str, owner_email: str | None = None) 
         owner = get_user(session, owner_email or caller.email)
         session.add(Workspace(id=workspace_id, name=name, created_at=clock.now()))
         session.flush()
-        _put_member(session, caller, workspace_id, owner.id, Role.OWNER)
+        _put_member(session, caller, workspace_id, owner, Role.OWNER)
     return workspace_id
 
 
@@ -49,10 +50,11 @@ def set_member(caller: Caller, workspace_id: str, email: str, role: Role) -> Non
     """
     with transaction() as session:
         _require_managed(session, caller, workspace_id)
+        _hold(session, workspace_id)
         user = get_user(session, email)
         if role is not Role.OWNER:
             _require_another_owner(session, workspace_id, user.id)
-        _put_member(session, caller, workspace_id, user.id, role)
+        _put_member(session, caller, workspace_id, user, role)
 
 
 def remove_member(caller: Caller, workspace_id: str, email: str) -> None:
@@ -68,6 +70,7 @@ def remove_member(caller: Caller, workspace_id: str, email: str) -> None:
             get_workspace(session, caller, workspace_id)
         else:
             _require_managed(session, caller, workspace_id)
+        _hold(session, workspace_id)
         user = get_user(session, email)
         _require_another_owner(session, workspace_id, user.id)
         membership = (Membership.workspace_id == workspace_id, Membership.user_id == user.id)
@@ -84,10 +87,13 @@ def _require_managed(session: Session, caller: Caller, workspace_id: str) -> Non
         raise Forbidden(f"You do not manage the members of workspace '{workspace_id}'")
 
 
+def _hold(session: Session, workspace_id: str) -> None:
+    """Let nobody else change its members before this transaction ends, so that two owners cannot leave at once."""
+    session.get(Workspace, workspace_id, with_for_update={"key_share": True})
+
+
 def _require_another_owner(session: Session, workspace_id: str, user_id: int) -> None:
     """A workspace keeps an owner, so that somebody can manage it; the universal one has the site admins."""
-    # The workspace's row is locked, so that two owners cannot leave at the same moment.
-    session.get(Workspace, workspace_id, with_for_update=True)
     owners = (Membership.workspace_id == workspace_id, Membership.role == Role.OWNER)
     is_owner = session.scalar(select(func.count()).where(*owners, Membership.user_id == user_id))
     others = session.scalar(select(func.count()).where(*owners, Membership.user_id != user_id))
@@ -95,6 +101,14 @@ def _require_another_owner(session: Session, workspace_id: str, user_id: int) ->
         raise Conflict("A workspace keeps at least one owner; make somebody else an owner first")
 
 
-def _put_member(session: Session, actor: Caller, workspace_id: str, user_id: int, role: Role) -> None:
-    session.merge(Membership(workspace_id=workspace_id, user_id=user_id, role=role))
-    events.record(session, actor, EventKind.MEMBER_CHANGED, workspace_id=workspace_id, user_id=user_id, role=role.value)
+def _put_member(session: Session, actor: Caller, workspace_id: str, user: User, role: Role) -> None:
+    session.merge(Membership(workspace_id=workspace_id, user_id=user.id, role=role))
+    events.record(
+        session,
+        actor,
+        EventKind.MEMBER_CHANGED,
+        workspace_id=workspace_id,
+        user_id=user.id,
+        email=user.email,
+        role=role.value,
+    )

@@ -66,7 +66,7 @@ def put_member(workspace_id: str) -> ResponseReturnValue:
     return _one(workspace_id, form), 400
 
 
-@blueprint.post("/<workspace_id>/members/<email>/remove")
+@blueprint.post("/<workspace_id>/members/<path:email>/remove")
 def drop_member(workspace_id: str, email: str) -> ResponseReturnValue:
     """End a membership; one's own too."""
     try:

@@ -27,9 +27,10 @@ class Document:
     def __init__(self, document: JSON) -> None:
         self.content = document
         self._components = {"schemas": _closed(document["components"]["schemas"])}
-        # A path with fewer variables goes before one that has variables in the same place.
+        # A path with fewer variables goes before one that has variables in the same place. An address may hold a
+        # slash, which is sent escaped.
         self._paths = [
-            (re.compile(re.sub(r"\{\w+\}", "[^/]+", path)), path)
+            (re.compile(re.sub(r"\{\w+\}", "[^/]+", path.replace("{email}", ".+"))), path)
             for path in sorted(document["paths"], key=lambda path: (path.count("{"), -path.find("{")))
         ]
         self.validator_of = cache(self._validator_of)
