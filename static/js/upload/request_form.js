@@ -54,6 +54,8 @@ export class RequestForm {
   /** Show all faults from now on, and go to the first; whether there is none. */
   try() {
     this.#isTried = true;
+    // Not when the field loses the focus: a new tag would move the button away under the pointer.
+    this.#addTag(document.getElementById("tag"));
     const { faults } = this.render();
     if (faults.length) (this.field(faults[0][0] === "parallelism" ? "dp" : faults[0][0]) ?? this.find("faults")).focus();
     return !faults.length;
@@ -154,7 +156,6 @@ export class RequestForm {
       event.preventDefault();
       this.#addTag(tag);
     });
-    tag.addEventListener("change", () => this.#addTag(tag));
   }
 
   #addTag(input) {
