@@ -1,6 +1,6 @@
 """Opening, sending, completing: the main job."""
 
-from tests.support.api import Api, ok, refused
+from tests.support.api import Api
 
 
 def test_bytes_that_went_up_come_down(owner: Api) -> None:
