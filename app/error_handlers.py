@@ -14,6 +14,8 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTo
 from app.errors import AppError, RateLimited, TooLarge, Unauthenticated, Unavailable
 from app.observability import request_id
 
+MAX_MESSAGE = 4000
+"""Characters. A message quotes what it speaks of, and a request may hold a name of millions."""
 _CHUNK = 1024 * 1024
 _DRAINED = 128 * 1024 * 1024
 """Bytes of a refused body that are read all the same."""
@@ -63,6 +65,8 @@ def _unexpected(exc: Exception) -> ResponseReturnValue:
 
 def _answer(status: int, message: str) -> Response:
     _hear_out()
+    if len(message) > MAX_MESSAGE:
+        message = f"{message[:MAX_MESSAGE]}…"
     if request.path == "/api" or request.path.startswith("/api/"):
         error = {"message": message}
         if status == 413:

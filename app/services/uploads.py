@@ -46,6 +46,8 @@ from app.storage.keys import new_key
 from app.transactions import reading, transaction
 
 IDEMPOTENCY_LIFETIME = timedelta(hours=24)
+MAX_PARTS = 500_000
+"""Of all files of a session: each has a URL in one answer, which a process makes in memory (about a kilobyte each)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,12 @@ def _check(caller: Caller, new: NewUpload) -> _Checked:
         check_file_name(file.name, f"files[{i}].name")
         plan = plan_parts(file.size, part_size, f"files[{i}].size")
         plans.append(None if file.external_url else plan)
+    n_parts = sum(plan.count for plan in plans if plan)
+    if n_parts > MAX_PARTS:
+        raise Invalid(
+            f"files need {n_parts} parts altogether, more than {MAX_PARTS}; send them in several uploads, "
+            "or ask the operator for a larger PART_SIZE"
+        )
     twin = find_twin([file.name for file in new.files])
     if twin is not None:
         first, second = twin

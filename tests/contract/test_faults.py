@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from app.transactions import transaction
 from tests.conftest import MakeApp, PeopleOf
-from tests.support.api import refused
+from tests.support.api import Api, refused
 
 
 def test_a_fault_is_500_with_an_id_that_the_log_has_too(
@@ -25,6 +25,13 @@ def test_a_fault_is_500_with_an_id_that_the_log_has_too(
     [fault] = [line for line in lines if line["event"] == "request.failed"]
     assert fault["request_id"] == identifier
     assert "membership" in fault["exception"]
+
+
+def test_a_message_quotes_no_more_than_people_read(owner: Api) -> None:
+    answer = owner.complete(owner.open({"a": 1}), [{"name": "x" * 1_000_000}])
+
+    message = refused(answer, 400, "File 'xxx")
+    assert len(message) <= 4001
 
 
 def test_the_log_tells_of_requests_but_not_of_secrets(
