@@ -157,8 +157,9 @@ def _text_parameters(place: str, schema: type[Schema]) -> Iterator[JSON]:
     whole = _text_schema(schema)
     for name, member in whole["properties"].items():
         described = {"description": member.pop("description")} if "description" in member else {}
-        # An empty one counts as absent (L12).
-        more: JSON = described | ({"allowEmptyValue": True} if place == "query" else {})
+        # An empty one counts as absent (L12). A list has no text of its own that could be empty.
+        is_emptiable = place == "query" and member.get("type") != "array"
+        more: JSON = described | ({"allowEmptyValue": True} if is_emptiable else {})
         yield {"name": name, "in": place, "required": name in whole.get("required", ()), **more, "schema": member}
 
 
