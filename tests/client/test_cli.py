@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from app.client.cli import main
 from tests.client.conftest import LiveService
 from tests.client.support import count_parts, is_part, read, write
 from tests.servers.http_proxy import FaultyProxy
@@ -323,6 +324,13 @@ def test_names_cannot_move_the_cursor(run: Run, source: Path) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_the_command(run: Run, shell: str) -> None:
     assert "_TRACESETS_COMPLETE" in run("completion", shell).stdout
+
+
+@pytest.mark.parametrize("command", sorted(main.commands))
+def test_every_command_is_on_the_page_of_the_client(command: str) -> None:
+    page = (PROJECT / "docs/client.md").read_text()
+
+    assert f"tracesets {command}" in page
 
 
 def start(arguments: list[str], variables: Mapping[str, str], folder: Path) -> subprocess.Popen[str]:
