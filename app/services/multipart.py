@@ -1,6 +1,8 @@
 """Beginning the multipart uploads of a session in the store."""
 
 from collections.abc import Sequence
+from concurrent.futures import wait
+from contextlib import suppress
 
 from sqlalchemy import bindparam, update
 from sqlalchemy.orm import Session
@@ -10,8 +12,11 @@ from app.errors import AppError, Conflict, StoreUnavailable
 from app.extensions import object_store
 from app.models.uploads import SessionState, UploadFile, UploadSession
 from app.queries.uploads import FileToSend, files_to_send
-from app.services.store_calls import in_parallel
+from app.services.store_calls import in_parallel, pool_of
 from app.transactions import change_each, reading, transaction
+
+ABORT_SECONDS = 10.0
+"""How long an opening that has failed waits for the store to end what it had begun."""
 
 
 def is_open(upload: UploadSession) -> bool:
@@ -101,13 +106,11 @@ def _store_multipart_ids(upload_id: str, begun: dict[str, str]) -> list[FileToSe
 
 
 def _abort_quietly(begun: dict[str, str]) -> None:
-    """End uploads that nobody will use; what a silent store keeps, a sweep ends."""
+    """End uploads that nobody will use; what a silent store keeps, a sweep ends, and nobody waits for it."""
     store = object_store()
 
     def abort(item: tuple[str, str]) -> None:
-        try:
+        with suppress(StoreUnavailable):
             store.abort(*item)
-        except StoreUnavailable:
-            return
 
-    in_parallel(store, abort, begun.items())
+    wait([pool_of(store).submit(abort, item) for item in begun.items()], timeout=ABORT_SECONDS)

@@ -210,6 +210,20 @@ def test_a_traceset_that_is_deleted_while_it_is_completed_stays_deleted(
     assert column(slow_app, LibraryFile.key) == []
 
 
+def test_a_part_that_is_sent_again_meanwhile_is_told_and_the_session_stays_open(
+    slow_app: Flask, slow_owner: Api, faulty_store: FaultyStore
+) -> None:
+    session, files = opened_by(slow_owner)
+    faulty_store.proxy.rule = slow_finish(3.0)
+    refused(slow_owner.complete(session, files), 408)
+    files[0]["parts"][0]["etag"] = slow_owner.put(session["files"][0]["parts"][0]["url"], b"x" * 100)
+    faulty_store.proxy.rule = lambda *_: None
+
+    until(lambda: slow_owner.complete(session, files).status_code in (200, 201))
+
+    assert_ready(slow_app, slow_owner, session, CONTENTS | {"rank_0.et": b"x" * 100})
+
+
 # -- a store that fails
 
 

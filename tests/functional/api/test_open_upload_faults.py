@@ -2,11 +2,13 @@
 
 import errno
 import hashlib
+import time
 from pathlib import Path
 
 import pytest
 from flask import Flask
 
+from app.services import multipart
 from tests.conftest import MakeApp, PeopleOf
 from tests.functional.conftest import FaultyStore
 from tests.servers.http_proxy import Fault, Rule
@@ -111,6 +113,20 @@ def test_what_a_store_began_before_it_fell_silent_is_ended_by_a_sweep(
     sweep(app)
 
     assert faulty_store.open_uploads() == []
+
+
+def test_nobody_waits_for_a_store_that_fell_silent_to_forget(
+    app: Flask, owner: Api, faulty_store: FaultyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multipart, "ABORT_SECONDS", 0.2)
+    failing = at_begin(4, 503)
+    faulty_store.proxy.rule = lambda method, path, query: 600.0 if method == "DELETE" else failing(method, path, query)
+    began = time.monotonic()
+
+    refused(owner.post(OPEN, owner.request_of(FILES)), 503)
+
+    assert time.monotonic() - began < 19  # The store's own patience with one try is twenty seconds.
+    assert_nothing_stored(app)
 
 
 def test_what_was_matched_is_given_back(app: Flask, owner: Api, faulty_store: FaultyStore) -> None:
