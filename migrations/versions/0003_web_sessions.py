@@ -14,10 +14,10 @@ depends_on = None
 
 ROW_NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 TIME = sa.DateTime(timezone=True)
-LIVING_TRACESETS = "deleted_at IS NULL AND kind = 'traceset'"
+LIVING = "deleted_at IS NULL"
 SUMS = {
-    "ix_traceset_creator": ["created_by", "status", "seq", "total_size"],
-    "ix_traceset_sums": ["workspace_id", "status", "total_size"],
+    "ix_traceset_creator": ["created_by", "status", "kind", "workspace_id", "total_size", "deleted_at"],
+    "ix_traceset_sums": ["workspace_id", "status", "kind", "total_size", "deleted_at"],
 }
 
 
@@ -66,13 +66,7 @@ def upgrade():
     )
 
     for name, columns in SUMS.items():
-        op.create_index(
-            name,
-            "traceset",
-            columns,
-            postgresql_where=sa.text(LIVING_TRACESETS),
-            sqlite_where=sa.text(LIVING_TRACESETS),
-        )
+        op.create_index(name, "traceset", columns, postgresql_where=sa.text(LIVING), sqlite_where=sa.text(LIVING))
     op.create_index("ix_upload_session_owner", "upload_session", ["owner_id", "state", "created_at"])
 
 
