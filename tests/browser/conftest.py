@@ -1,11 +1,12 @@
 """A real browser, and a page in it that may show no fault and load nothing from elsewhere."""
 
-import shutil
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+
+from tests.support import chromium as support
 
 PATIENCE_MS = 60_000
 """Machines that test are busy; a page that is stuck is stuck for longer."""
@@ -13,11 +14,9 @@ PATIENCE_MS = 60_000
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The system's Chromium. No sandbox: tests may run as root, and visit nothing but their own servers."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+    """The system's Chromium."""
+    with support.chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

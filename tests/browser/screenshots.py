@@ -1,11 +1,13 @@
-"""Pictures of every page with realistic contents: `python -m tests.browser.screenshots FOLDER [DEMO]`.
+"""Pictures of every page with realistic contents.
 
-At 1440 and 390 pixels, light and dark; DEMO is a folder in which the demo is made once and kept.
+`python -m tests.browser.screenshots FOLDER [DEMO]` takes every page at 1440 and 390 pixels, light and dark, to be
+looked at; `python -m tests.browser.screenshots docs/screenshots [DEMO]` takes the few of the README. DEMO is a folder
+in which the demo is made once and kept.
 """
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
@@ -14,13 +16,20 @@ from playwright.sync_api import Browser, Page
 
 from app import create_app
 from app.settings import Settings
-from tests.support.api import Api
+from tests.support.api import Api, ok
 from tests.support.chromium import chromium
 from tests.support.demo import EMAIL, PASSWORD, demo_ids, make_demo
 from tests.support.server import AppServer
 
 WIDTHS = (1440, 390)
 SCHEMES = ("light", "dark")
+README = (
+    ("tracesets-filtered", 1200, "light"),
+    ("traceset-ready", 1200, "light"),
+    ("upload", 1200, "dark"),
+    ("phone", 390, "light"),
+)
+"""The pictures of the README: what is shown, how wide, in which colours."""
 
 
 def main(folder: Path, demo: Path) -> None:
@@ -31,13 +40,27 @@ def main(folder: Path, demo: Path) -> None:
     try:
         paths = dict(_paths(api))
         with chromium() as browser:
-            for width, scheme in product(WIDTHS, SCHEMES):
-                page = _signed_in(browser, server.origin, width, scheme)
-                for name, path in paths.items():
-                    _take(page, server.origin + path, folder / f"{name}-{width}-{scheme}.png")
-                page.context.close()
+            if folder.parts[-2:] == ("docs", "screenshots"):
+                _take_for_readme(browser, server.origin, paths, folder)
+            else:
+                _take_all(browser, server.origin, paths, folder)
     finally:
         server.stop()
+
+
+def _take_all(browser: Browser, origin: str, paths: Mapping[str, str], folder: Path) -> None:
+    for width, scheme in product(WIDTHS, SCHEMES):
+        page = _signed_in(browser, origin, width, scheme)
+        for name, path in paths.items():
+            _take(page, origin + path, folder / f"{name}-{width}-{scheme}.png", full_page=True)
+        page.context.close()
+
+
+def _take_for_readme(browser: Browser, origin: str, paths: Mapping[str, str], folder: Path) -> None:
+    for name, width, scheme in README:
+        page = _signed_in(browser, origin, width, scheme)
+        _take(page, origin + paths[name], folder / f"{name}.png", full_page=False)
+        page.context.close()
 
 
 def _demo(demo: Path) -> tuple[Settings, Api]:
@@ -53,12 +76,15 @@ def _demo(demo: Path) -> tuple[Settings, Api]:
 def _paths(api: Api) -> Iterator[tuple[str, str]]:
     yield "home", "/"
     yield "tracesets", "/tracesets"
+    yield "phone", "/tracesets?search=step"
     yield "tracesets-filtered", "/tracesets?search=gpt&workloadFamily=gpt&tag=fp8&rankCountMin=2&sort=name:asc"
     yield "tracesets-none", "/tracesets?search=no+such+traceset"
     yield "hostile", "/tracesets?search=alert"
     yield "upload", "/tracesets/upload"
     yield "workspaces", "/workspaces"
     yield "account", "/account"
+    for item in ok(api.get("/workspaces"))["items"][1:2]:
+        yield "workspace", f"/workspaces/{item['id']}"
     yield "help", "/help"
     yield "help-metadata", "/help/metadata"
     yield "not-found", "/tracesets/ts_unknown"
@@ -73,7 +99,7 @@ _cookies: dict[str, list[object]] = {}
 
 
 def _signed_in(browser: Browser, origin: str, width: int, scheme: str) -> Page:
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
     page = context.new_page()
     if origin not in _cookies:
         page.goto(f"{origin}/login")
@@ -86,10 +112,10 @@ def _signed_in(browser: Browser, origin: str, width: int, scheme: str) -> Page:
     return page
 
 
-def _take(page: Page, url: str, path: Path) -> None:
+def _take(page: Page, url: str, path: Path, *, full_page: bool) -> None:
     page.goto(url)
     page.wait_for_load_state("networkidle")
-    page.screenshot(path=path, full_page=True)
+    page.screenshot(path=path, full_page=full_page)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """A deployment in the middle of its life, for the pages to show: people, hundreds of tracesets, failures."""
 
-import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -153,8 +152,3 @@ def demo_ids(app_api: Api) -> Iterator[tuple[str, str]]:
     for name, search in (("ready", "Llama"), ("long", "nightly/"), ("many", "Thousand"), ("broken", "Does not")):
         items = ok(app_api.get("/tracesets", search=search, status=Status.READY.value))["items"]
         yield name, items[0]["id"]
-
-
-def describe(settings: Settings) -> str:
-    """The settings that a server needs to serve the demo, as JSON."""
-    return json.dumps({"data_dir": str(settings.data_dir), "secret_key": "a key for tests"})
