@@ -37,7 +37,7 @@ def hash_stored_files() -> int:
     """Hash what is stored and not hashed yet, oldest first; answers how many files."""
     n, end = 0, time.monotonic() + BUDGET_SECONDS
     while time.monotonic() < end and (files := _claim_batch()):
-        digests = in_parallel(object_store(), _digest_or_none, files)
+        digests = in_parallel(object_store(), _digest_or_none, files, is_reading=True)
         read = {file.key: digest for file, digest in zip(files, digests, strict=True) if digest is not None}
         _note(read, unread=[file.key for file in files if file.key not in read])
         n += len(read)

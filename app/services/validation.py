@@ -149,7 +149,7 @@ def _content_checksum(subject: _Subject) -> Check:
         except ObjectGone:
             return False
 
-    right = in_parallel(store, is_right, subject.held)
+    right = in_parallel(store, is_right, subject.held, is_reading=True)
     wrong = [file.name for (file, _), good in zip(subject.held, right, strict=True) if not good]
     return _naming("content_checksum", wrong, "not the content that was uploaded, or not the SHA-256 that was declared")
 

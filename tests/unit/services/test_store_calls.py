@@ -1,5 +1,6 @@
 """Calls to the store, many at a time."""
 
+import gc
 import threading
 import time
 
@@ -10,6 +11,7 @@ from app.errors import StoreFull, StoreUnavailable
 from app.extensions import object_store
 from app.services.store_calls import in_parallel
 from app.storage.base import ObjectStore
+from tests.conftest import MakeApp
 
 
 @pytest.fixture
@@ -85,3 +87,32 @@ def test_a_full_store_is_no_more_use_than_one_that_is_away(store: ObjectStore) -
 
     with pytest.raises(StoreUnavailable, match="full"):
         in_parallel(store, call, range(3))
+
+
+def test_reading_whole_files_keeps_nobody_else_from_the_store(store: ObjectStore) -> None:
+    enough = threading.Event()
+    reading = threading.Thread(
+        target=in_parallel, args=(store, lambda _: enough.wait(30), range(100)), kwargs={"is_reading": True}
+    )
+    reading.start()
+
+    answers = in_parallel(store, lambda number: number, range(100))
+
+    assert answers == list(range(100))
+    assert reading.is_alive()
+    enough.set()
+    reading.join()
+
+
+def test_a_pool_ends_with_its_store(make_app: MakeApp) -> None:
+    app = make_app()
+    in_parallel(app.extensions["object_store"], lambda number: number, range(8))
+    before = threading.active_count()
+
+    app.extensions["object_store"] = app.extensions["readiness"] = None
+    gc.collect()
+
+    deadline = time.monotonic() + 10
+    while threading.active_count() >= before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() < before
