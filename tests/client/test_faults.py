@@ -50,7 +50,9 @@ def test_twenty_transfers_of_two_hundred_parts_come_to_their_end(
         def there_and_back(number: int) -> bool:
             contents = {f"rank_{n}.et": os.urandom(500 + n) for n in range(N_FILES)}
             source = write(tmp_path / f"source-{number}", contents)
-            client = make_client(proxy.endpoint, timeout=8.0, state=tmp_path / f"state-{number}")
+            client = make_client(
+                proxy.endpoint, timeout=8.0, patience=120.0, transfer_patience=120.0, state=tmp_path / f"state-{number}"
+            )
             traceset = client.upload_traceset([source], name=f"{number}", rank_count=N_FILES, hashing="none")
             client.download_traceset(traceset.id, tmp_path / f"back-{number}")
             return read(tmp_path / f"back-{number}") == contents
