@@ -7,8 +7,7 @@ s3: 1 GiB in one file, and 64 files of 16 MiB, up to a Ceph RADOS Gateway and do
 end; for `tracesets` that includes opening and completing the traceset. Goal: no slower, and no more CPU, than `aws`.
 
 small: 10,000 files of 100 bytes to the disk store, beside `curl` that PUTs them over one connection, one after the
-other. Goal: the parts go up three times as fast. The whole upload is shown too: opening and completing it is work of the
-server.
+other. Goal: the parts go up three times as fast. The whole upload is shown too; what is not parts is the server's work.
 
 memory: the most memory that the command held for 1 GiB and for 16 GiB (a sparse file), up and down. Goal: below
 200 MiB, and the same for both.
