@@ -1,0 +1,293 @@
+"""What a page of the list costs, at ten thousand tracesets and at a million, on both databases.
+
+    python -m tests.benchmarks.listing [--database NAME] [--sizes N...] [--rounds N] [--only TEXT] [--explain]
+
+Each view is called in turn with a view that gives a body of the same size and does nothing else, and with one that
+asks for a token as the API does. The goal: within 5 times the bare view, and within 1.5 times itself at the first
+size. The caller reads 20 of 200 workspaces; `admin` reads all.
+"""
+
+import argparse
+import json
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Flask, Response
+from flask_migrate import upgrade
+from sqlalchemy import event, text
+from werkzeug.test import create_environ, run_wsgi_app
+
+from app import create_app
+from app.api.auth import authenticate
+from app.domain.access import Role
+from app.extensions import db
+from app.services import people, workspaces
+from app.settings import Settings
+from tests.benchmarks.listing_data import N_WORKSPACES, NEWEST, fill_postgres, fill_sqlite, workspace_id
+from tests.servers.postgres import PostgresServer
+from tests.support.api import JSON
+
+READ = [workspace_id(number) for number in range(3, N_WORKSPACES, 10)]
+DEEP = 1000
+"""The page that counts as a deep one, or the middle of a list that has fewer."""
+CASES: Mapping[str, Mapping[str, Any]] = {
+    "first page": {},
+    f"page {DEEP}": {"next": ""},
+    "search: absent": {"search": "qqqzzz"},
+    "search: 3 old rows": {"search": "zebra"},
+    "search: 0.01 %": {"search": "gpt-175"},
+    "search: 0.15 %, 2 letters": {"search": "q7"},
+    "search: 0.5 %": {"search": "777"},
+    "search: 1 %, none of it new": {"search": " 012"},
+    "search: 30 %": {"search": "baseline"},
+    "search: frequent letter": {"search": "a"},
+    "search: letter of one row": {"search": "x"},
+    "search: two absent letters": {"search": "~~"},
+    "status 84 %": {"status": "ready"},
+    "status 3 %": {"status": "uploading"},
+    "status deleted": {"status": "deleted"},
+    "one workspace": {"workspaceId": READ[0]},
+    "family 38 %": {"workloadFamily": "LLM"},
+    "family 6 %": {"workloadFamily": "graph"},
+    "name 23 %": {"workloadName": "gpt-1b"},
+    "name 0.6 %": {"workloadName": "sdxl-8b"},
+    "precision 9 %": {"precision": "INT8"},
+    "accelerator 3 %": {"accelerator": "tpu300"},
+    "accelerator, absent": {"accelerator": "abacus"},
+    "tag 17 %": {"tag": "tag 0"},
+    "tag 0.1 %": {"tag": "tag 199"},
+    "two tags": {"tag": ["tag 2", "team 2"]},
+    "ranks from 8192": {"rankCountMin": 8192},
+    "ranks from 100 to 200": {"rankCountMin": 100, "rankCountMax": 200},
+    "ranks, none so many": {"rankCountMin": 1_000_000},
+    "ranks, one count": {"rankCountMin": 4096, "rankCountMax": 4096},
+    "after a day ago": {"createdAfter": (NEWEST - timedelta(hours=20)).isoformat()},
+    "before a day ago": {"createdBefore": (NEWEST - timedelta(hours=20)).isoformat()},
+    "created:asc": {"sort": "created:asc"},
+    "name:asc": {"sort": "name:asc"},
+    "name:desc": {"sort": "name:desc"},
+    "status:asc": {"sort": "status:asc"},
+    "status:desc": {"sort": "status:desc"},
+    "created:desc,name:asc": {"sort": "created:desc,name:asc"},
+    "name:asc,created:desc": {"sort": "name:asc,created:desc"},
+    "status:asc,created:desc": {"sort": "status:asc,created:desc"},
+    "status:asc,created:asc": {"sort": "status:asc,created:asc"},
+    "status:desc,name:asc": {"sort": "status:desc,name:asc"},
+    "family and precision": {"workloadFamily": "graph", "precision": "int8"},
+    "search and status": {"search": "baseline", "status": "uploading"},
+    "name:asc and family": {"sort": "name:asc", "workloadFamily": "graph"},
+    "name:asc and search": {"sort": "name:asc", "search": "gpt-175"},
+}
+
+
+@dataclass
+class Deployment:
+    """An app on a filled database, with a token of each caller."""
+
+    app: Flask
+    size: int
+    tokens: Mapping[str, str]
+    body: bytes = b""
+
+    def call(self, path: str, who: str, query: Mapping[str, Any]) -> tuple[float, bytes]:
+        """Seconds that one request takes the application, and its body."""
+        headers = {"Authorization": f"Bearer {self.tokens[who]}"}
+        environ = create_environ(path, query_string=urlencode(query, doseq=True), headers=headers)
+        start = time.perf_counter()
+        chunks, status, _ = run_wsgi_app(self.app, environ)
+        body = b"".join(chunks)
+        seconds = time.perf_counter() - start
+        if not status.startswith("200"):
+            raise RuntimeError(f"{path}: {status} {body!r}")
+        return seconds, body
+
+
+@dataclass
+class Measured:
+    """One case: medians in seconds. The body of the references is that of the last size."""
+
+    name: str
+    bare: float
+    signed_in: float
+    views: list[float]
+    n_statements: int
+
+
+def main() -> None:
+    """Fill, measure, and print a table for each database and caller."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--database", choices=("sqlite", "postgres"), action="append")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 1_000_000])
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser.add_argument("--explain", action="store_true", help="show the plans at the last size")
+    options = parser.parse_args()
+    for database in options.database or ("sqlite", "postgres"):
+        with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, _urls(database, Path(folder)) as url_of:
+            deployments = [_deploy(url_of(size), Path(folder) / str(size), size) for size in options.sizes]
+            _print_indexes(deployments[-1])
+            for who in ("member", "admin"):
+                cases = {name: query for name, query in CASES.items() if options.only in name}
+                sizes = "".join(f"{size:9}" for size in options.sizes)
+                print(f"\n{database}, {who}: medians of {options.rounds} calls, ms; ratios of the last size")
+                print(f"  {'':26}   bare  signed{sizes}   /bare /signed /first  statements")
+                for name, query in cases.items():
+                    _print(_measure(deployments, who, name, query, rounds=options.rounds))
+                    if options.explain:
+                        _print_plans(deployments[-1], who, query)
+            for deployment in deployments:
+                with deployment.app.app_context():
+                    db.engine.dispose()
+
+
+@contextmanager
+def _urls(database: str, folder: Path) -> Iterator[Callable[[int], str]]:
+    if database == "sqlite":
+        yield lambda size: f"sqlite:///{folder}/{size}.sqlite3"
+        return
+    with PostgresServer() as server:
+        yield lambda size: server.url(server.create_database(f"listing_{size}"))
+
+
+def _deploy(url: str, folder: Path, size: int) -> Deployment:
+    """Fill a database behind its first migration, as one that is older than the list; then bring it up to date."""
+    app = create_app(
+        Settings(data_dir=folder, database_url=url, secret_key="benchmark", sweep_interval=0, log_level="ERROR")
+    )
+    start = time.perf_counter()
+    with app.app_context():
+        upgrade(revision="0001")
+        with db.engine.connect().execution_options(writes=True) as connection, connection.begin():
+            raw: Any = connection.connection.driver_connection
+            (fill_sqlite if isinstance(raw, sqlite3.Connection) else fill_postgres)(raw, size)
+        filled = time.perf_counter()
+        upgrade()
+        with db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text("VACUUM ANALYZE" if db.engine.dialect.name == "postgresql" else "PRAGMA optimize"))
+        deployment = Deployment(app, size, {"member": _member(), "admin": _admin()})
+    _add_references(deployment)
+    upgraded = time.perf_counter()
+    print(f"{size} tracesets: filled in {filled - start:.0f} s, migrated in {upgraded - filled:.0f} s", flush=True)
+    return deployment
+
+
+def _member() -> str:
+    people.create_user("member@benchmark.example")
+    for workspace in READ:
+        workspaces.set_member(workspaces.OPERATOR, workspace, "member@benchmark.example", Role.VIEWER)
+    return people.create_token("member@benchmark.example")
+
+
+def _admin() -> str:
+    people.create_user("admin@benchmark.example", is_admin=True)
+    return people.create_token("admin@benchmark.example")
+
+
+def _add_references(deployment: Deployment) -> None:
+    def bare() -> Response:
+        return Response(deployment.body, content_type="application/json")
+
+    def signed_in() -> Response:
+        authenticate()
+        return bare()
+
+    deployment.app.add_url_rule("/bare", view_func=bare)
+    deployment.app.add_url_rule("/signed-in", view_func=signed_in)
+
+
+def _measure(deployments: Sequence[Deployment], who: str, name: str, query: JSON, *, rounds: int) -> Measured:
+    asked = [query | _deep_cursor(one, who) if "next" in query else query for one in deployments]
+    for one, of_one in zip(deployments, asked, strict=True):
+        for _ in range(12):  # PostgreSQL keeps a plan from the eleventh time on.
+            one.body = one.call("/api/v1/tracesets", who, of_one)[1]
+    with _statements(deployments[-1]) as statements:
+        deployments[-1].call("/api/v1/tracesets", who, asked[-1])
+    bare, signed_in, views = [], [], [[] for _ in deployments]
+    for _ in range(rounds):
+        bare.append(deployments[-1].call("/bare", who, {})[0])
+        signed_in.append(deployments[-1].call("/signed-in", who, {})[0])
+        for one, of_one, seconds in zip(deployments, asked, views, strict=True):
+            seconds.append(one.call("/api/v1/tracesets", who, of_one)[0])
+    return Measured(
+        name,
+        statistics.median(bare),
+        statistics.median(signed_in),
+        [statistics.median(seconds) for seconds in views],
+        len(statements),
+    )
+
+
+def _deep_cursor(deployment: Deployment, who: str) -> JSON:
+    """The parameter that leads to the deep page, found by going there."""
+    rest, cursor, last = DEEP * 50, "", ""
+    while rest > 0:
+        query = {"limit": min(rest, 500)} | ({"next": cursor} if cursor else {})
+        page = json.loads(deployment.call("/api/v1/tracesets", who, query)[1])["pagination"]
+        if page["nextCursor"] is None:
+            return {"next": last}
+        last, cursor, rest = cursor, page["nextCursor"], rest - page["count"]
+    return {"next": cursor}
+
+
+@contextmanager
+def _statements(deployment: Deployment) -> Iterator[list[tuple[str, Any]]]:
+    """What the app asks its database in the block, with the parameters."""
+    with deployment.app.app_context():
+        engine = db.engine
+    seen: list[tuple[str, Any]] = []
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: object, *_: object) -> None:
+        if not statement.startswith(("BEGIN", "PRAGMA")):
+            seen.append((statement, parameters))
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+
+
+def _print(one: Measured) -> None:
+    views = "".join(f"{seconds * 1000:9.2f}" for seconds in one.views)
+    ratios = f"{one.views[-1] / one.bare:7.1f} {one.views[-1] / one.signed_in:6.1f} {one.views[-1] / one.views[0]:6.2f}"
+    print(
+        f"  {one.name:26}{one.bare * 1000:7.2f}{one.signed_in * 1000:8.2f}{views}{ratios}{one.n_statements:5}",
+        flush=True,
+    )
+
+
+def _print_indexes(deployment: Deployment) -> None:
+    """The sizes of what the list is found by, in MB."""
+    with deployment.app.app_context(), db.engine.connect() as connection:
+        if db.engine.dialect.name == "postgresql":
+            sizes = text(
+                "SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relkind IN ('r', 'i')"
+                " AND relname ~ 'traceset|search' ORDER BY 2 DESC"
+            )
+        else:
+            sizes = text("SELECT name, sum(pgsize) FROM dbstat GROUP BY name ORDER BY 2 DESC")
+        found = [(name, size / 1e6) for name, size in connection.execute(sizes)]
+    print("MB:", ", ".join(f"{name} {size:.0f}" for name, size in found if size >= 1))
+
+
+def _print_plans(deployment: Deployment, who: str, query: JSON) -> None:
+    with _statements(deployment) as statements:
+        deployment.call("/api/v1/tracesets", who, {name: value for name, value in query.items() if name != "next"})
+    with deployment.app.app_context(), db.engine.connect() as connection:
+        explain = "EXPLAIN (ANALYZE, COSTS OFF)" if db.engine.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
+        for statement, parameters in statements[2:]:
+            plan = connection.exec_driver_sql(f"{explain} {statement}", parameters)
+            print("\n".join(f"      {row[-1]}" for row in plan), end="\n\n")
+
+
+if __name__ == "__main__":
+    main()
