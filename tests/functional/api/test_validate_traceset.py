@@ -126,7 +126,7 @@ def rewritten(change: Callable[[bytes], bytes], *, keep_time: bool = False) -> C
     return damage
 
 
-DAMAGE = {
+DAMAGE: dict[str, Callable[[Flask, bytes], None]] = {
     "cut": rewritten(lambda content: content[:-1]),
     "emptied": rewritten(lambda content: b""),
     "longer": rewritten(lambda content: content + b"x"),
