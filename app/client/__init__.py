@@ -1,6 +1,7 @@
 """The client: `TracesetsClient` for programs, `tracesets` for people and scripts.
 
-It runs where nothing of the server is installed: beside the standard library it needs urllib3, click and rich.
+It runs where nothing of the server is installed: beside the standard library it needs urllib3, click and rich. How to
+use both is told in docs/client.md.
 """
 
 from app.client.client import Download, TracesetsClient

@@ -153,7 +153,8 @@ def delete(context: click.Context, traceset_id: str, *, is_sure: bool, is_json: 
 def sessions(*, ended_id: str | None, is_json: bool) -> None:
     """List the uploads that this machine has begun and not finished, or end one.
 
-    Sessions that the service has ended meanwhile are listed once more, and forgotten.
+    Sessions that the service has ended meanwhile are listed once more, and forgotten. The JSON is the API's, without
+    the URLs: whoever has those may send parts.
     """
     with open_client() as client:
         if ended_id is not None:
@@ -179,6 +180,9 @@ def _session(client: TracesetsClient, journal: Journal) -> tuple[Journal, dict[s
         session: dict[str, Any] = json.loads(client.get_upload(journal.upload_id, route=journal.route).raw)
     except (NotFound, Gone):
         session = {"uploadId": journal.upload_id, "state": "gone"}
+    for file in session.get("files", ()):
+        for part in file["parts"]:
+            part.pop("url", None)
     if session["state"] not in _GOING:
         journal.forget()
     return journal, session

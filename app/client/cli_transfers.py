@@ -11,9 +11,9 @@ import click
 from app.client import display
 from app.client.cli_base import as_json, metadata_option, open_client, patience_option, quiet_option, workers_option
 from app.client.client import TracesetsClient
-from app.client.errors import LocalError, TracesetsError
+from app.client.errors import LocalError, TracesetsError, UploadEnded
 from app.client.plan import DEGREES, Plan, declared_ranks, plan_upload, workload_metadata
-from app.client.progress import reporter
+from app.client.progress import Reporter, reporter
 from app.client.sources import collect
 from app.client.target import shown
 
@@ -75,9 +75,9 @@ def upload(
     """
     if resumed_id and not resumed_id.startswith(_UPLOAD_ID):
         paths, resumed_id = (resumed_id, *paths), ""
-    with open_client(workers=workers, transfer_patience=patience) as client, _hint(client):
+    with open_client(workers=workers, transfer_patience=patience) as client:
         if resumed_id is not None:
-            with reporter("sent", is_quiet=is_quiet) as watcher:
+            with _hinting(reporter("sent", is_quiet=is_quiet)) as watcher:
                 ready = client.resume_upload(resumed_id or None, paths, watcher=watcher)
         else:
             ready = _upload_new(client, paths, is_quiet=is_quiet, **options)
@@ -109,7 +109,7 @@ def _upload_new(
     declared = workload_metadata(metadata, rank_count=rank_count, degrees=degrees)
     plan = plan_upload(collect(paths), primary=primary, supporting=supporting)
     _check_ranks(plan, declared_ranks(declared), is_strict=is_strict, is_sure=is_sure, is_quiet=is_quiet)
-    with reporter("sent", is_quiet=is_quiet) as watcher:
+    with _hinting(reporter("sent", is_quiet=is_quiet)) as watcher:
         return client.upload_traceset(
             plan, name=name or Path(paths[0]).resolve().name, metadata=declared, watcher=watcher, **options
         )
@@ -132,25 +132,22 @@ def _check_ranks(plan: Plan, declared: int | None, *, is_strict: bool, is_sure: 
         return
     if is_strict:
         raise LocalError(f"Nothing was sent: {sentence}")
-    if (
-        not is_sure
-        and sys.stdin.isatty()
-        and sys.stderr.isatty()
-        and not click.confirm("Send it all the same?", err=True)
-    ):
+    is_asked = not is_sure and sys.stdin.isatty() and sys.stderr.isatty()
+    if is_asked and not click.confirm("Send it all the same?", err=True):
         raise LocalError("Nothing was sent")
 
 
 @contextmanager
-def _hint(client: TracesetsClient) -> Iterator[None]:
-    """Tell how to go on with an upload that did not come to its end."""
-    before = {journal.path for journal in client.unfinished_uploads()}
+def _hinting(watcher: Reporter) -> Iterator[Reporter]:
+    """Show progress, and tell how to go on with an upload that does not come to its end."""
     try:
-        yield
+        with watcher:
+            yield watcher
+    except UploadEnded:
+        raise
     except (KeyboardInterrupt, TracesetsError):
-        begun = [journal for journal in client.unfinished_uploads() if journal.path not in before]
-        if begun:
-            display.note(f"To go on: tracesets upload --resume {begun[0].upload_id or ''}")
+        if watcher.upload_id is not None:
+            display.note(f"To go on: tracesets upload --resume {watcher.upload_id}")
         raise
 
 

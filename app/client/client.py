@@ -1,11 +1,4 @@
-"""`TracesetsClient`: the API, and transfers that survive a bad line.
-
-from app.client import TracesetsClient
-
-with TracesetsClient("https://traces.example.org", token) as client:
-    traceset = client.upload_traceset(["run-17"], name="Run 17", rank_count=8)
-    client.download_traceset(traceset.id, "copy")
-"""
+"""`TracesetsClient`: the API, and transfers that survive a bad line."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -275,17 +268,18 @@ class TracesetsClient(Calls):
 
     def _finish(self, journal: Journal, watcher: Watcher | None) -> Reply:
         """Bring an upload to its end; what can never come to one is forgotten."""
+        watcher = watcher or Watcher()
         uploader = Uploader(
             self._service,
             self._http,
             journal,
             rounds=self._rounds(),
-            watcher=watcher or Watcher(),
+            watcher=watcher,
             patience=self._transfer_patience,
         )
         try:
-            if journal.upload_id is None:
-                uploader.open()
+            upload_id = journal.upload_id or uploader.open()
+            watcher.opened(upload_id)
             reply = uploader.finish()
         except (UploadEnded, Gone, TooLarge):
             journal.forget()
@@ -306,13 +300,13 @@ class TracesetsClient(Calls):
             LocalError: a file of the session is not among the paths, or has another size.
         """
         found = {file.name: file for file in collect(paths)}
-        for file in session.files:
-            size = sum(part.size for part in file.parts)
-            if file.name not in found:
-                raise LocalError(f"Upload {session.id} has a file {file.name}, which is not among those given")
-            if file.parts and found[file.name].size != size:
-                raise LocalError(f"{found[file.name].path} has another size than the {size} bytes of its upload")
-        files = [found[file.name] for file in session.files]
+        to_send = {file.name: sum(part.size for part in file.parts) for file in session.files if file.parts}
+        for name, size in to_send.items():
+            if name not in found:
+                raise LocalError(f"Upload {session.id} has a file {name}, which is not among those given")
+            if found[name].size != size:
+                raise LocalError(f"{found[name].path} has another size than the {size} bytes of its upload")
+        files = [found[name] for name in to_send]
         return Journal.begin(self._state, url=self.url, route="tracesets", body={}, files=files, upload_id=session.id)
 
     def _download(

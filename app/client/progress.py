@@ -25,7 +25,16 @@ _OWN_BAR = 8 * 1024 * 1024
 
 
 class Reporter(Watcher):
-    """A watcher that shows something as long as it is entered."""
+    """A watcher that shows something as long as it is entered.
+
+    Attributes:
+        upload_id: of the session, once there is one.
+    """
+
+    upload_id: str | None = None
+
+    def opened(self, upload_id: str) -> None:
+        self.upload_id = upload_id
 
     def __enter__(self) -> Self:
         return self

@@ -128,9 +128,11 @@ class Target:
             self._journal.flush()
 
     def close(self, *, is_complete: bool) -> None:
-        """Let go; of a complete download nothing is left beside its files."""
+        """Let go. Drafts stay for a later run, also those of files that a complete one was not asked for."""
+        has_notes = os.fstat(self._journal.fileno()).st_size > 0
+        has_drafts = sum(1 for _ in self.drafts.iterdir()) > 1
         self._opened.close()
-        if is_complete:
+        if not has_notes or (is_complete and not has_drafts):
             shutil.rmtree(self.drafts, ignore_errors=True)
 
 

@@ -46,6 +46,8 @@ _RETRIED = frozenset({400, 403, 404, 408, 409, 429, 500, 502, 503, 504})
 """What a store may answer to a part, to be tried again in the next round. 403: the URL has run out, by the store's
 clock. 400: the body was cut on its way, or came too slowly (S3: RequestTimeout). 404, 409: the upload is no more, or
 changes; the list of the next round tells."""
+_OPENING_TIMEOUT = 300.0
+"""Seconds; a store takes its time to begin ten thousand uploads."""
 _MARGIN = 0.2
 """Of a URL's lifetime, or `_LONGEST_MARGIN` seconds: how long before its end it is not begun with any more."""
 _LONGEST_MARGIN = 120.0
@@ -100,15 +102,15 @@ class Uploader:
         self._wrong: set[Place] = set()  # Parts that it holds otherwise.
         self._left: Counter[str] = Counter()  # Parts of each file that are not held.
 
-    def open(self) -> Upload:
-        """Open the session, or find the one that an earlier process opened for this journal.
+    def open(self) -> str:
+        """Open the session, or find the one that an earlier process opened for this journal; its id.
 
         Raises:
             ApiError: the service refuses the upload.
         """
         self._opened = self._ask_to_open()
         self._journal.opened(self._opened.id)
-        return self._opened
+        return self._opened.id
 
     def finish(self) -> Reply:
         """Send what is missing, and complete; the reply is the traceset or mapping file.
@@ -158,7 +160,7 @@ class Uploader:
         self._left.update({file.name: len(file.parts) for file in session.files})
         self._watcher.begin({file.name: file.size for file in self._files.values()})
         for file in session.files:
-            if not file.parts:  # The service has its content already.
+            if not file.parts and file.name in self._files:  # The service has its content already.
                 self._watcher.moved(file.name, self._files[file.name].size)
                 self._watcher.finished(file.name)
 
@@ -187,7 +189,8 @@ class Uploader:
     def _ask_to_open(self) -> Upload:
         headers = {"Idempotency-Key": self._journal.key}
         path = path_of(self._journal.route, "upload-url")
-        return Upload.from_reply(self._service.call("POST", path, body=self._journal.body, headers=headers))
+        reply = self._service.call("POST", path, body=self._journal.body, headers=headers, timeout=_OPENING_TIMEOUT)
+        return Upload.from_reply(reply)
 
     def _show(self) -> Upload:
         path = path_of(self._journal.route, "upload-url", str(self._journal.upload_id))

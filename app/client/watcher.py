@@ -6,6 +6,9 @@ from collections.abc import Mapping
 class Watcher:
     """Is told what moves, and does nothing about it: the base of those that do."""
 
+    def opened(self, upload_id: str) -> None:
+        """An upload is in this session, with which it can go on after any end."""
+
     def begin(self, sizes: Mapping[str, int]) -> None:
         """A transfer of these files begins.
 

@@ -261,6 +261,7 @@ def test_ctrl_c_leaves_an_upload_that_can_go_on(
     assert process.returncode == 130
     assert f"To go on: tracesets upload --resume {session['uploadId']}" in told
     assert session["state"] == "open"
+    assert "/objects/" not in json.dumps(session)
     assert json.loads(resumed.stdout)["id"] == session["tracesetId"]
     assert sum(sent.values()) <= 10
     assert run("sessions").stdout == ""
