@@ -176,7 +176,7 @@ class _Body:
         while self._left:
             try:
                 chunk = self._stream.read(min(_CHUNK, self._left))
-            except OSError as exc:
+            except Exception as exc:  # Each server has exceptions of its own for a chunk that is none.
                 raise Invalid("The body cannot be read to its end") from exc
             if not chunk:
                 return

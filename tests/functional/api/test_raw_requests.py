@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import Databases
-from tests.support.server import AppServer
+from tests.support.api import ok
+from tests.support.server import AppServer, RemoteApi
 
 OPEN = b"POST /api/v1/tracesets/upload-url HTTP/1.1"
 LIMIT = 100_000
@@ -15,7 +16,7 @@ LIMIT = 100_000
 
 @pytest.fixture(scope="module")
 def server(databases: Databases, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
-    """One host for all tests here, none of which changes anything."""
+    """One host for all tests here, none of which minds the others."""
     folder = tmp_path_factory.mktemp("raw")
     settings = {"data_dir": folder / "data", "database_url": databases.fresh(folder), "max_body_size": LIMIT}
     server = AppServer(settings, folder)
@@ -88,6 +89,23 @@ def test_broken_chunks_are_a_bad_request(server: AppServer, token: bytes, body: 
     status, _, said = answer(server.converse(request(OPEN, token, b"Transfer-Encoding: chunked", body=body)))
 
     assert (status, set(said)) == (400, {"error"})
+
+
+@pytest.mark.parametrize("body", [b"zz\r\nabc\r\n0\r\n\r\n", b"5\r\nabc", b"3\r\nabcdef\r\n0\r\n\r\n"])
+def test_a_part_in_broken_chunks_is_a_bad_request_too_and_is_not_kept(
+    server: AppServer, databases: Databases, body: bytes
+) -> None:
+    owner = RemoteApi(server, databases.tokens["owner"], workspace_id=databases.workspace_id)
+    session = owner.open({"a": 3})
+    path = session["files"][0]["parts"][0]["url"].removeprefix(server.origin).encode()
+
+    status, _, said = answer(
+        server.converse(request(b"PUT " + path + b" HTTP/1.1", b"Transfer-Encoding: chunked", body=body))
+    )
+
+    assert (status, set(said)) == (400, {"error"})
+    [part] = ok(owner.get(f"/tracesets/upload-url/{session['uploadId']}"))["files"][0]["parts"]
+    assert part["uploaded"] is False
 
 
 def test_a_body_that_ends_early_is_a_bad_request_though_it_could_be_read(server: AppServer, token: bytes) -> None:
