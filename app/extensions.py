@@ -8,6 +8,7 @@ from flask_bootstrap import Bootstrap5
 from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
 from flask_wtf import CSRFProtect
+from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, event
 
 from app.models import Base
@@ -32,6 +33,7 @@ def database_config(settings: Settings) -> dict[str, Any]:
         "pool_size": settings.database_pool_size,
         "max_overflow": settings.database_pool_size,
         "pool_timeout": 20,
+        "json_deserializer": from_json,
     }
     if url.startswith("sqlite"):
         options["connect_args"] = {"timeout": SQLITE_BUSY_SECONDS}

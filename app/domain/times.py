@@ -24,7 +24,9 @@ def format_time(time: datetime) -> str:
     """
     if time.tzinfo is None:
         raise ValueError("a time without a zone cannot be told")
-    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+    if time.tzinfo is not UTC:
+        time = time.astimezone(UTC)
+    return time.isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
 
 
 def parse_time(text: str, field: str) -> datetime:

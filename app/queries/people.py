@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import bindparam, func, or_, select
 from sqlalchemy.orm import Session
 
 from app.domain.access import Caller, Role
@@ -11,20 +11,23 @@ from app.errors import NotFound
 from app.models.people import ApiToken, User, WebSession
 from app.models.workspaces import Membership, Workspace
 
+# Asked with every call of the API, so they are built once.
+_TOKEN = (
+    select(ApiToken, User)
+    .join(User, User.id == ApiToken.user_id)
+    .where(
+        ApiToken.token_hash == bindparam("token_hash"),
+        ApiToken.revoked_at.is_(None),
+        or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > bindparam("now")),
+        User.is_disabled.is_(False),
+    )
+)
+_ROLES = select(Membership.workspace_id, Membership.role).where(Membership.user_id == bindparam("user_id"))
+
 
 def find_token(session: Session, token_hash: str, now: datetime) -> tuple[ApiToken, User] | None:
     """The token of this hash and its person, where both may be used now."""
-    statement = (
-        select(ApiToken, User)
-        .join(User, User.id == ApiToken.user_id)
-        .where(
-            ApiToken.token_hash == token_hash,
-            ApiToken.revoked_at.is_(None),
-            or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now),
-            User.is_disabled.is_(False),
-        )
-    )
-    row = session.execute(statement).first()
+    row = session.execute(_TOKEN, {"token_hash": token_hash, "now": now}).first()
     return None if row is None else (row[0], row[1])
 
 
@@ -58,8 +61,7 @@ def has_password(session: Session, caller: Caller) -> bool:
 
 def roles_of(session: Session, user_id: int) -> dict[str, Role]:
     """The person's role in each workspace that they belong to."""
-    statement = select(Membership.workspace_id, Membership.role).where(Membership.user_id == user_id)
-    return dict(session.execute(statement).all())
+    return dict(session.execute(_ROLES, {"user_id": user_id}).all())
 
 
 def get_user(session: Session, email: str) -> User:
