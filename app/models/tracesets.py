@@ -11,6 +11,7 @@ The reference count of a library file is the number of `TracesetFile` rows that 
 the transaction that ends its traceset (deletion, failure, expiry), so the two can be compared at any time.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -211,16 +212,19 @@ class TracesetTag(Base):
     __table_args__ = (Index("ix_traceset_tag_listed", "tag", "workspace_id", "created_at", "traceset_id"),)
 
 
-def _listed(name: str, *columns: Any, where: str = "deleted_at IS NULL AND kind = 'traceset'") -> Index:
+def _listed(
+    name: str, *columns: Any, where: str = "deleted_at IS NULL AND kind = 'traceset'", include: Sequence[str] = ()
+) -> Index:
     """An index that has the rows of a list in its order; `queries.listing_routes` tells which list walks which."""
-    return Index(name, *columns, postgresql_where=text(where), sqlite_where=text(where))
+    condition = text(where)
+    return Index(name, *columns, postgresql_where=condition, sqlite_where=condition, postgresql_include=include)
 
 
 _IN_TIME = (Traceset.workspace_id, Traceset.created_at, Traceset.id)
 
-# The name goes along for the search, which then need not look at the rows.
-_listed("ix_traceset_newest", Traceset.created_at, Traceset.id, Traceset.name_key)
-_listed("ix_traceset_listed", *_IN_TIME, Traceset.name_key)
+# In PostgreSQL the name goes along, so that a search need not look at the rows. SQLite looks at them anyway.
+_listed("ix_traceset_newest", Traceset.created_at, Traceset.id, include=["name_key"])
+_listed("ix_traceset_listed", *_IN_TIME, include=["name_key"])
 _listed("ix_traceset_named", Traceset.workspace_id, Traceset.name_key, Traceset.id)
 _listed("ix_traceset_status", Traceset.workspace_id, Traceset.status, Traceset.id)
 _listed(

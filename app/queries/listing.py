@@ -12,7 +12,7 @@ from app.domain.listing import DEFAULT_LIMIT, DEFAULT_SORT, SortKey
 from app.models.tracesets import Kind
 from app.queries import listing_routes
 from app.queries.listing_conditions import Filters, Shelf
-from app.queries.listing_routes import COLUMNS, Route, find_route, order_of
+from app.queries.listing_routes import COLUMNS, ENDLESS, Route, find_route, order_of
 from app.queries.listing_search import PIECE_LENGTH, Passing, piece_values, select_passing
 from app.queries.listing_walk import Item, Walk, select_heads, select_met
 
@@ -95,9 +95,15 @@ class _Question:
         """The page: what a walk meets, or where it was given up, or there is none, what is found among all rows."""
         route = find_route(self.shelf, self.order, self.asked, _count(self.workspaces))
         walk = None if route is None else self._begin(route)
-        met = [] if walk is None or walk.n_parts == 0 else self._execute(select_met(walk))
-        if walk is not None and (not walk.route.looked_at or len(met) == self.limit):
+        if walk is None:
+            return self._execute(select_passing(self._passing(None)))
+        if walk.n_parts == 0:
+            return []
+        met = self._execute(select_met(walk))
+        if len(met) == self.limit or not walk.route.looked_at:
             return met
+        if len(met) >= listing_routes.WORTH_WALKING_ON * self.limit:
+            return self._execute(select_met(replace(walk, length=ENDLESS)))
         return self._execute(select_passing(self._passing(walk))) or met
 
     def _begin(self, route: Route) -> Walk | None:
@@ -133,7 +139,7 @@ class _Question:
         )
 
     def _execute(self, statement: Select[Any]) -> list[Item]:
-        return [Item._make(row) for row in self.session.execute(statement, self.values)]
+        return [Item._make(row) for row in self.session.execute(statement, self.values).all()]
 
 
 def _count(workspaces: Sequence[str] | None) -> int | None:

@@ -17,7 +17,12 @@ from app.queries.listing_conditions import Shelf
 MAX_WORKSPACES = 64
 """How many indexes are merged at once. SQLite takes 500, but each costs PostgreSQL's planner some 50 microseconds."""
 WALKED_ROWS = 3000
-"""How far a walk goes: one to three milliseconds. Twice as far would halve what is left for the slower way."""
+"""How far a walk goes, which takes one to two milliseconds."""
+WORTH_WALKING_ON = 1 / 3
+"""Where so much of the page was met on that way, the rest is two more such ways off. Else few rows pass, and to look
+at all of them costs less."""
+ENDLESS = 2**31 - 1
+"""The length of a walk that is not given up."""
 
 COLUMNS = {"created": "created_at", "name": "name_key", "status": "status"}
 _LEADERS = ("tag_0", "workload_name", "rank_count", "accelerator", "precision", "workload_family", "status")

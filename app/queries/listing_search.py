@@ -20,18 +20,15 @@ from sqlalchemy import (
     cast,
     column,
     func,
-    inspect,
-    literal_column,
     select,
     table,
     text,
 )
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from app.models.tracesets import Traceset, TracesetTag
-from app.queries.listing_conditions import Shelf, condition
+from app.queries.listing_conditions import TAG, TRACESET, Shelf, condition
 from app.queries.listing_routes import Order
-from app.queries.listing_walk import Walk, behind, is_given_up, number, ordering, select_items
+from app.queries.listing_walk import Walk, behind, fixed, is_given_up, ordering, select_items
 
 PIECE_LENGTH = 3
 _MAX_PIECES = 40
@@ -39,11 +36,8 @@ _MAX_PIECES = 40
 
 _NAMES = table("search_names", column("rowid"))
 _PIECES = table("search_pieces", column("doc"), column("term"))
-_NOT_BY_WORKSPACE = SimpleNamespace(
-    **{attribute.key: getattr(Traceset, attribute.key) for attribute in inspect(Traceset).column_attrs}
-    | {"workspace_id": literal_column("+traceset.workspace_id", Traceset.workspace_id.type)}
-)
-"""The columns, such that SQLite cannot find rows by their workspace."""
+_NOT_BY_WORKSPACE = SimpleNamespace(**{**dict(TRACESET.c), "workspace_id": TRACESET.c.workspace_id.concat("")})
+"""The columns, such that no index finds rows by their workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +71,18 @@ def select_passing(asked: Passing) -> Select[Any]:
 
     Parameters: those of the conditions, of `piece_values`, of the walk, and `after_<column>`.
     """
-    columns = _NOT_BY_WORKSPACE if _finds_better(asked) and not asked.is_postgres else Traceset
-    rows = select(*(getattr(Traceset, name) for name, _ in asked.order))
+    columns = _NOT_BY_WORKSPACE if _finds_better(asked) else TRACESET.c
+    rows = select(*(TRACESET.c[name] for name, _ in asked.order))
     rows = rows.where(text(asked.shelf), *(_condition(name, columns) for name in asked.asked))
     if asked.piece_length is not None:
         rows = rows.where(_holds_pieces(asked.piece_length, is_postgres=asked.is_postgres))
     if asked.is_resumed:
-        rows = rows.where(behind(asked.order, Traceset))
+        rows = rows.where(behind(asked.order, TRACESET.c))
     if asked.walk is not None:
-        rows = rows.where(is_given_up(asked.walk))
-    # Else PostgreSQL walks in order after all, expecting the end of the page soon.
-    passing = rows.cte("passing").prefix_with("MATERIALIZED", dialect="postgresql")
-    ids = select(passing.c.id).order_by(*ordering(asked.order, passing.c)).limit(number(asked.limit))
+        rows = rows.where(is_given_up(asked.walk, has_workspaces="workspaces" in asked.asked))
+    # Else the databases would walk in order after all, expecting the end of the page soon.
+    passing = rows.cte("passing").prefix_with("MATERIALIZED")
+    ids = select(passing.c.id).order_by(*ordering(asked.order, passing.c)).limit(fixed(asked.limit))
     return select_items(ids, asked.order)
 
 
@@ -114,21 +108,26 @@ def _tsquery(term: str) -> str:
 
 
 def _finds_better(asked: Passing) -> bool:
-    """Whether something narrows the rows more than that they are in certain workspaces."""
-    return asked.piece_length is not None or not {"tag_0", "rank_count_min", "rank_count_max"}.isdisjoint(asked.asked)
+    """Whether something narrows the rows more than that they are in certain workspaces.
+
+    PostgreSQL knows how many rows have a tag or a rank count, but takes every beginning of a piece for frequent.
+    """
+    if asked.is_postgres or asked.piece_length is not None:
+        return asked.piece_length is not None
+    return not {"tag_0", "rank_count_min", "rank_count_max"}.isdisjoint(asked.asked)
 
 
 def _holds_pieces(length: int, *, is_postgres: bool) -> ColumnElement[bool]:
     if is_postgres:
-        return func.search_trigrams(Traceset.name_key).bool_op("@@")(cast(bindparam("pieces"), TSQUERY))
+        return func.search_trigrams(TRACESET.c.name_key).bool_op("@@")(cast(bindparam("pieces"), TSQUERY))
     if length < PIECE_LENGTH:
         begins = _PIECES.c.term.between(bindparam("first_piece"), bindparam("last_piece"))
-        return Traceset.seq.in_(select(_PIECES.c.doc).where(begins))
-    return Traceset.seq.in_(select(_NAMES.c.rowid).where(text("search_names MATCH :pieces")))
+        return TRACESET.c.seq.in_(select(_PIECES.c.doc).where(begins))
+    return TRACESET.c.seq.in_(select(_NAMES.c.rowid).where(text("search_names MATCH :pieces")))
 
 
 def _condition(name: str, columns: Any) -> ColumnElement[bool]:
     if not name.startswith("tag_"):
         return condition(name, columns)
     # As a list of rows it can be what finds them.
-    return Traceset.seq.in_(select(TracesetTag.traceset_seq).where(TracesetTag.tag == bindparam(name)))
+    return TRACESET.c.seq.in_(select(TAG.c.traceset_seq).where(TAG.c.tag == bindparam(name)))

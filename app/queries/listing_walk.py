@@ -18,7 +18,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     column,
-    inspect,
     literal_column,
     or_,
     select,
@@ -27,13 +26,12 @@ from sqlalchemy import (
     tuple_,
     union_all,
 )
-from sqlalchemy.orm import aliased
 from sqlalchemy.sql.elements import SQLCoreOperations
 from sqlalchemy.sql.selectable import GenerativeSelect
 
-from app.models.tracesets import Status, Traceset, TracesetTag
+from app.models.tracesets import Status
 from app.models.workspaces import Workspace
-from app.queries.listing_conditions import column_of, condition
+from app.queries.listing_conditions import TAG, TRACESET, column_of, condition
 from app.queries.listing_routes import Order, Route
 
 
@@ -53,9 +51,9 @@ class Item(NamedTuple):
     expires_at: datetime | None
 
 
+_WORKSPACE = Workspace.__table__
 _TAGGED = SimpleNamespace(
-    **{attribute.key: getattr(Traceset, attribute.key) for attribute in inspect(Traceset).column_attrs}
-    | {"id": TracesetTag.traceset_id, "created_at": TracesetTag.created_at, "workspace_id": TracesetTag.workspace_id}
+    **{**dict(TRACESET.c), "id": TAG.c.traceset_id, "created_at": TAG.c.created_at, "workspace_id": TAG.c.workspace_id}
 )
 """The columns of a traceset that is found by a tag: the tag's index has copies of some."""
 
@@ -88,19 +86,25 @@ def select_met(walk: Walk) -> Select[Any]:
     Parameters: `workspace_0` and on, those of the conditions, and `after_<column>` for each column of the order.
     """
     route = walk.route
-    rows = _merged(walk).limit(number(walk.length)).subquery("walked")
+    rows = _merged(walk).limit(fixed(walk.length)).subquery("walked")
     met = select(rows.c.id)
     if route.looked_at:
-        met = met.where(*(condition(name, rows.c) for name in route.looked_at)).limit(number(walk.limit))
+        met = met.where(*(condition(name, rows.c) for name in route.looked_at)).limit(fixed(walk.limit))
         if walk.is_postgres:
             # SQLite would walk to the end and sort; there the rows come in the order of the subquery.
             met = met.order_by(*ordering(route.order, rows.c))
     return select_items(met, route.order)
 
 
-def is_given_up(walk: Walk) -> ColumnElement[bool]:
-    """Whether there are rows behind the end of the walk; of the same parameters."""
-    return select(_merged(walk).limit(number(1)).offset(number(walk.length)).subquery("left").c.id).exists()
+def is_given_up(walk: Walk, *, has_workspaces: bool) -> ColumnElement[bool]:
+    """Whether there are more rows than were walked. Parameters: as of `select_heads`."""
+    columns = _columns(walk.route)
+    rows = _part(walk.route, None).with_only_columns(columns.id)
+    if has_workspaces and not walk.route.is_everywhere:
+        rows = rows.where(condition("workspaces", columns))
+    if walk.is_resumed:
+        rows = rows.where(behind(walk.route.order, columns))
+    return rows.limit(fixed(1)).offset(fixed(walk.length)).correlate(None).exists()
 
 
 @lru_cache(maxsize=512)
@@ -110,22 +114,22 @@ def select_heads(walk: Walk, limit: int, *, has_workspaces: bool) -> Select[Any]
     Of the first rows of all workspaces, as many as there are such workspaces lie in these. Parameters: those of the
     walk, and `workspaces` where the caller does not read all that there are.
     """
-    order, head = walk.route.order, aliased(Traceset)
+    order, head = walk.route.order, TRACESET.alias("head")
     columns = _columns(walk.route)
-    first = _part(walk.route, Workspace.id).with_only_columns(columns.id).correlate(Workspace)
+    first = _part(walk.route, _WORKSPACE.c.id).with_only_columns(columns.id).correlate(_WORKSPACE)
     if walk.is_resumed:
         first = first.where(behind(order, columns))
-    first = first.order_by(*ordering(order, columns)).limit(number(1))
-    heads = select(Workspace.id).join(head, head.id == first.scalar_subquery()).order_by(*ordering(order, head))
+    first = first.order_by(*ordering(order, columns)).limit(fixed(1))
+    heads = select(_WORKSPACE.c.id).join(head, head.c.id == first.scalar_subquery()).order_by(*ordering(order, head.c))
     if has_workspaces:
-        heads = heads.where(Workspace.id.in_(bindparam("workspaces", expanding=True)))
-    return heads.limit(number(limit))
+        heads = heads.where(_WORKSPACE.c.id.in_(bindparam("workspaces", expanding=True)))
+    return heads.limit(fixed(limit))
 
 
 def select_items(ids: Select[Any], order: Order) -> Select[Any]:
     """The items with these ids, in order."""
-    columns = (getattr(Traceset, name) for name in Item._fields)
-    return select(*columns).where(Traceset.id.in_(ids)).order_by(*ordering(order, Traceset))
+    columns = (TRACESET.c[name] for name in Item._fields)
+    return select(*columns).where(TRACESET.c.id.in_(ids)).order_by(*ordering(order, TRACESET.c))
 
 
 def ordering(order: Order, columns: Any) -> list[ColumnElement[Any]]:
@@ -138,7 +142,7 @@ def behind(order: Order, columns: Any) -> ColumnElement[bool]:
     return or_(*_runs_behind(order, columns))
 
 
-def number(number: int) -> ColumnElement[int]:
+def fixed(number: int) -> ColumnElement[int]:
     """A limit in the text and not as a parameter, so that PostgreSQL sees it when it plans a prepared statement."""
     return literal_column(str(number))
 
@@ -150,7 +154,7 @@ def _merged(walk: Walk) -> GenerativeSelect:
     starts = _runs_behind(route.order, columns) if walk.is_resumed else [true()]
     parts = [_part(route, place).where(start) for place in places for start in starts]
     if walk.is_postgres:
-        parts = [part.order_by(*ordering(route.order, columns)).limit(number(walk.length + 1)) for part in parts]
+        parts = [part.order_by(*ordering(route.order, columns)).limit(fixed(walk.length + 1)) for part in parts]
     merged = union_all(*parts) if len(parts) > 1 else parts[0].order_by(None).limit(None)
     named = SimpleNamespace(**{name: column(name) for name, _ in route.order})
     return merged.order_by(*ordering(route.order, named))
@@ -162,8 +166,8 @@ def _part(route: Route, workspace: SQLCoreOperations[str] | None) -> Select[Any]
     names = {name for name, _ in route.order} | {column_of(name) for name in route.looked_at}
     part = select(*(getattr(columns, name).label(name) for name in sorted(names))).where(text(route.shelf))
     if columns is _TAGGED:
-        part = part.select_from(TracesetTag).join(Traceset, Traceset.seq == TracesetTag.traceset_seq)
-        part = part.where(TracesetTag.tag == bindparam("tag_0"))
+        part = part.select_from(TAG).join(TRACESET, TRACESET.c.seq == TAG.c.traceset_seq)
+        part = part.where(TAG.c.tag == bindparam("tag_0"))
     elif route.leader is not None:
         part = part.where(condition(route.leader, columns))
     if workspace is not None:
@@ -176,7 +180,7 @@ def _workspace(number: int) -> ColumnElement[str] | None:
 
 
 def _columns(route: Route) -> Any:
-    return _TAGGED if route.leader == "tag_0" else Traceset
+    return _TAGGED if route.leader == "tag_0" else TRACESET.c
 
 
 def _runs_behind(order: Order, columns: Any) -> list[ColumnElement[bool]]:

@@ -25,8 +25,8 @@ ROW_NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 LIVE = "deleted_at IS NULL AND kind = 'traceset'"
 IN_TIME = ["workspace_id", "created_at", "id"]
 INDEXES = (
-    ("ix_traceset_newest", ["created_at", "id", "name_key"], LIVE),
-    ("ix_traceset_listed", [*IN_TIME, "name_key"], LIVE),
+    ("ix_traceset_newest", ["created_at", "id"], LIVE),
+    ("ix_traceset_listed", IN_TIME, LIVE),
     ("ix_traceset_named", ["workspace_id", "name_key", "id"], LIVE),
     ("ix_traceset_status", ["workspace_id", "status", "id"], LIVE),
     ("ix_traceset_status_listed", ["workspace_id", "status", sa.text("created_at DESC"), sa.text("id DESC")], LIVE),
@@ -38,6 +38,7 @@ INDEXES = (
     ("ix_traceset_deleted", IN_TIME, "deleted_at IS NOT NULL"),
     ("ix_traceset_mapping", IN_TIME, "kind = 'mapping'"),
 )
+WITH_NAMES = ("ix_traceset_newest", "ix_traceset_listed")
 
 POSTGRESQL = (
     """
@@ -105,7 +106,10 @@ def upgrade():
     op.create_index("ix_traceset_tag_listed", "traceset_tag", ["tag", "workspace_id", "created_at", "traceset_id"])
     for name, columns, condition in INDEXES:
         where = sa.text(condition)
-        op.create_index(name, "traceset", columns, postgresql_where=where, sqlite_where=where)
+        include = ["name_key"] if name in WITH_NAMES else []
+        op.create_index(
+            name, "traceset", columns, postgresql_where=where, sqlite_where=where, postgresql_include=include
+        )
 
 
 def downgrade():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import Flask
 from sqlalchemy import event
@@ -10,16 +10,23 @@ from sqlalchemy import event
 from app.extensions import db
 
 
+class Executed(NamedTuple):
+    """A statement as the driver gets it."""
+
+    text: str
+    parameters: Any
+
+
 @contextmanager
-def statements_of(app: Flask) -> Iterator[list[str]]:
-    """The texts of the statements that the app executes in this block; those of SQLite's own settings are left out."""
+def statements_of(app: Flask) -> Iterator[list[Executed]]:
+    """What the app executes in this block; the beginnings of transactions and SQLite's settings are left out."""
     with app.app_context():
         engine = db.engine
-    seen: list[str] = []
+    seen: list[Executed] = []
 
-    def note(_connection: object, _cursor: object, statement: str, *_: Any) -> None:
+    def note(_connection: object, _cursor: object, statement: str, parameters: object, *_: object) -> None:
         if not statement.startswith(("BEGIN", "PRAGMA")):
-            seen.append(statement)
+            seen.append(Executed(statement, parameters))
 
     event.listen(engine, "before_cursor_execute", note)
     try:
