@@ -4,9 +4,12 @@ import { fetchFragment, onElement, swap } from "./fragments.js";
 
 const PAUSE_MS = 200;
 
-/** The address that the page shows, without the place on it. */
-const addressNow = () => window.location.pathname + window.location.search;
-let shown = addressNow();
+/** An address without the place on its page. */
+const addressOf = (url) => url.split("#")[0];
+const addressNow = () => addressOf(window.location.href);
+
+/** What the page shows: at first what it was loaded as, from which a quick step back may lead before this runs. */
+let shown = addressOf(performance.getEntriesByType("navigation")[0]?.name ?? window.location.href);
 
 onElement("form[data-live]", (form) => {
   const place = document.querySelector(form.dataset.live);
@@ -68,6 +71,8 @@ onElement("form[data-live]", (form) => {
 });
 
 // Back and forth among such steps: the page as the address says. A step to another place on the same page is none.
-window.addEventListener("popstate", () => {
+const follow = () => {
   if (addressNow() !== shown) window.location.reload();
-});
+};
+window.addEventListener("popstate", follow);
+follow();

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from flask import Flask
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from tests.browser.uploading import PATIENCE_MS, sign_in, unsteady
 from tests.conftest import MakeApp, PeopleOf, Serve
@@ -130,6 +130,31 @@ def test_pages_of_the_list_go_forward_and_back_by_the_browsers_own_buttons(page:
     expect(names).to_have_text(["Traceset 0"])
     page.go_back()
     expect(names).to_have_text(["Traceset 2", "Traceset 1"])
+
+
+def test_a_step_back_before_the_scripts_run_shows_what_the_address_says(page: Page, site: Site) -> None:
+    for number in range(5):
+        make(site, f"Traceset {number}")
+    sign_in(page, site.app, site.origin)
+    page.goto(f"{site.origin}/tracesets?limit=2")
+    names = page.locator("td.name a")
+    page.get_by_role("link", name="Next").click()
+    expect(names).to_have_text(["Traceset 2", "Traceset 1"])
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/live.js*", hold)
+
+    page.reload(wait_until="commit")
+    expect(names).to_have_text(["Traceset 2", "Traceset 1"])
+    page.evaluate("window.history.back()")
+    page.wait_for_url(f"{site.origin}/tracesets?limit=2", wait_until="commit")
+    assert held, "The page does not use this file."
+    page.unroute("**/live.js*", hold)  # Lets go of what it holds.
+
+    expect(names).to_have_text(["Traceset 4", "Traceset 3"])
 
 
 def test_several_are_picked_and_tagged(page: Page, site: Site) -> None:
