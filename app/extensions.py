@@ -25,6 +25,9 @@ DEFAULT_ORIGIN = "http://127.0.0.1:8000"
 SQLITE_BUSY_SECONDS = 30
 """How long a writer waits for another one before it gives up with 503."""
 
+MAX_PREPARED = 50
+"""Statements that PostgreSQL keeps the plans of, per connection: a list's takes half a megabyte there."""
+
 
 def database_config(settings: Settings) -> dict[str, Any]:
     """What Flask-SQLAlchemy is told: the URL and the engine's options for its database."""
@@ -50,11 +53,17 @@ def database_config(settings: Settings) -> dict[str, Any]:
 
 
 def configure_engine(app: Flask) -> None:
-    """Tell SQLite to behave as a server would; PostgreSQL needs nothing."""
+    """Tell SQLite to behave as a server would, and psycopg how many plans a connection may keep."""
     with app.app_context():
         engine = db.engine
     if engine.dialect.name == "sqlite":
         _configure_sqlite(engine)
+    else:
+        event.listen(engine, "connect", _bound_plans)
+
+
+def _bound_plans(connection: Any, _record: object) -> None:
+    connection.prepared_max = MAX_PREPARED
 
 
 def _configure_sqlite(engine: Engine) -> None:
