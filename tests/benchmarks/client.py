@@ -46,13 +46,24 @@ TRACESETS = (sys.executable, "-m", "app.client")
 _QUIET = ("--quiet", "--json")
 
 
+# Not `ru_maxrss`: that peak would begin with the memory of the process that started this one.
+_MEASURED = """
+import sys
+from app.client.cli import main
+try:
+    main(prog_name="tracesets")
+finally:
+    lines = open("/proc/self/status").read().splitlines()
+    print(next(line.split()[1] for line in lines if line.startswith("VmHWM:")), file=sys.stderr)
+"""
+
+
 @dataclass(frozen=True)
 class Cost:
-    """Of one command: seconds of time and of CPU, and the most memory that it held, in bytes."""
+    """Of one command: seconds of time and of CPU."""
 
     seconds: float
     cpu_seconds: float
-    peak_memory: int
 
 
 @dataclass
@@ -188,13 +199,25 @@ def measure_memory(folder: Path, large: int) -> None:
             source, back = folder / f"{size}GiB.et", folder / "back"
             source.touch()
             os.truncate(source, size * GIB)
-            up, answer = _run([*TRACESETS, "upload", str(source), "--ranks", "1", *_QUIET], variables)
-            traceset_id = json.loads(answer)["id"]
-            down, _ = _run([*TRACESETS, "download", traceset_id, "-o", str(back), *_QUIET], variables)
+            answer = _peak(f"{size} GiB up", ["upload", str(source), "--ranks", "1"], variables)
+            _peak(f"{size} GiB down", ["download", json.loads(answer)["id"], "-o", str(back)], variables)
             source.unlink()
             shutil.rmtree(back)
-            for way, cost in (("up", up), ("down", down)):
-                print(f"  {size:2} GiB {way:5} {cost.peak_memory / MIB:6.1f} MiB   {cost.seconds:6.1f} s", flush=True)
+
+
+def _peak(what: str, arguments: Sequence[str], variables: Mapping[str, str]) -> str:
+    """Run the command, print the most memory that it held, and give its answer."""
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURED, *arguments, *_QUIET],
+        env={**os.environ, "PYTHONPATH": str(PROJECT), **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seconds = time.perf_counter() - began
+    print(f"  {what:12} {int(done.stderr) / 1024:6.1f} MiB   {seconds:6.1f} s", flush=True)
+    return done.stdout
 
 
 @contextmanager
@@ -228,7 +251,7 @@ def _run(command: Sequence[str], variables: Mapping[str, str]) -> tuple[Cost, st
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{command[:4]} ended with {process.returncode}")
-    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024), answer
+    return Cost(seconds, usage.ru_utime + usage.ru_stime), answer
 
 
 def _random_files(folder: Path, count: int, size: int) -> Path:
