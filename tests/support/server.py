@@ -31,9 +31,12 @@ class AppServer:
         settings: of the deployment, by their field names; the credentials of S3 are inherited.
         folder: takes the log and the metrics.
         workers: processes beside the master.
+        application: what it serves, in gunicorn's words.
     """
 
-    def __init__(self, settings: Mapping[str, Any], folder: Path, *, workers: int = 1) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], folder: Path, *, workers: int = 1, application: str = "wsgi:app"
+    ) -> None:
         port = free_port()
         self.address = ("127.0.0.1", port)
         self.origin = f"http://127.0.0.1:{port}"
@@ -47,7 +50,7 @@ class AppServer:
             "env",
             *(f"{name}={value}" for name, value in variables.items()),
             *(sys.executable, "-m", "gunicorn", f"--chdir={PROJECT}", f"--config={PROJECT / 'gunicorn.conf.py'}"),
-            *(f"--bind=127.0.0.1:{port}", "--graceful-timeout=5", "wsgi:app"),
+            *(f"--bind=127.0.0.1:{port}", "--graceful-timeout=5", application),
         ]
         self.start()
 
@@ -60,6 +63,10 @@ class AppServer:
     def pid(self) -> int:
         """The master's process id."""
         return self._process.pid
+
+    def worker_pids(self) -> list[int]:
+        """The process ids of the workers."""
+        return [int(pid) for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
 
     def stop(self) -> None:
         """End it in order; a second call does nothing."""
