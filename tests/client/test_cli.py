@@ -335,8 +335,8 @@ def test_every_command_is_on_the_page_of_the_client(command: str) -> None:
 
 
 def start(arguments: list[str], variables: Mapping[str, str], folder: Path) -> subprocess.Popen[str]:
-    """The command, running."""
-    command = [sys.executable, "-m", "app.client", *arguments]
+    """The command, running; Ctrl-C ends it even where the tests themselves run in the background."""
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "app.client", *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=folder, env=dict(variables), stdout=pipe, stderr=pipe, text=True)
 

@@ -70,9 +70,8 @@ def test_the_server_ends_with_the_process_that_started_it(end: signal.Signals) -
         "server = PostgresServer()\n"
         "print(server._process.pid, server._folder, flush=True); time.sleep(600)"
     )
-    starter = subprocess.Popen(
-        [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+    command = ["env", "--default-signal=INT", sys.executable, "-c", script]  # Tests in the background ignore it.
+    starter = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert starter.stdout is not None
     pid, folder = starter.stdout.readline().split()
     server = os.pidfd_open(int(pid))
