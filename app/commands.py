@@ -40,7 +40,7 @@ def init_app(app: Flask) -> None:
         app.cli.add_command(command)
 
 
-def _told(command: Callable[P, T]) -> Callable[P, T]:
+def told(command: Callable[P, T]) -> Callable[P, T]:
     """Tell an expected error in one line and end with status 1, without a stack."""
 
     @wraps(command)
@@ -55,7 +55,7 @@ def _told(command: Callable[P, T]) -> Callable[P, T]:
 
 @click.command("start")
 @with_appcontext
-@_told
+@told
 def start() -> None:
     """Bring the database up to date, make a first admin where there is nobody, and serve."""
     upgrade()
@@ -80,7 +80,7 @@ def start() -> None:
 @click.argument("email")
 @click.option("--admin", is_flag=True, help="May do everything everywhere.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
-@_told
+@told
 def create_user(email: str, *, admin: bool, password_stdin: bool) -> None:
     """Add a person; without a password they sign in by a link."""
     password = sys.stdin.readline().rstrip("\r\n") if password_stdin else None
@@ -90,7 +90,7 @@ def create_user(email: str, *, admin: bool, password_stdin: bool) -> None:
 
 @user.command("link")
 @click.argument("email")
-@_told
+@told
 def link(email: str) -> None:
     """Print a link that signs the person in once, within the hour."""
     click.echo(_sign_in_link(email))
@@ -111,7 +111,7 @@ def _sign_in_link(email: str) -> str:
 @click.option("--name", default="token", show_default=True, help="What the token is for.")
 @click.option("--read-only", is_flag=True, help="The token changes nothing.")
 @click.option("--days", type=int, help="The token ends after so many days.")
-@_told
+@told
 def create_token(email: str, *, name: str, read_only: bool, days: int | None) -> None:
     """Print a new token of this person, which is shown this once."""
     click.echo(people.create_token(email, name=name, is_read_only=read_only, days=days))
@@ -119,7 +119,7 @@ def create_token(email: str, *, name: str, read_only: bool, days: int | None) ->
 
 @token.command("revoke")
 @click.argument("prefix")
-@_told
+@told
 def revoke_token(prefix: str) -> None:
     """End the token that begins so."""
     people.revoke_token(prefix)
@@ -138,7 +138,7 @@ def list_workspaces() -> None:
 @workspace.command("create")
 @click.argument("name")
 @click.option("--owner", required=True, metavar="EMAIL", help="Who owns it.")
-@_told
+@told
 def create_workspace(name: str, *, owner: str) -> None:
     """Print the id of a new workspace."""
     click.echo(workspaces.create_workspace(workspaces.OPERATOR, name, owner))
@@ -148,7 +148,7 @@ def create_workspace(name: str, *, owner: str) -> None:
 @click.argument("workspace_id")
 @click.argument("email")
 @click.option("--role", required=True, type=click.Choice([role.value for role in Role]))
-@_told
+@told
 def add_member(workspace_id: str, email: str, *, role: str) -> None:
     """Give a person a role in a workspace."""
     workspaces.set_member(workspaces.OPERATOR, workspace_id, email, Role(role))
@@ -157,7 +157,7 @@ def add_member(workspace_id: str, email: str, *, role: str) -> None:
 
 @click.command("sweep")
 @with_appcontext
-@_told
+@told
 def sweep_once() -> None:
     """Sweep once: end what has passed its time, delete what nothing refers to."""
     for what, count in sweep().items():

@@ -4,7 +4,7 @@ from flask import Flask
 from sqlalchemy import text
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import api, commands, error_handlers, extensions, observability, security, web
+from app import api, commands, error_handlers, extensions, observability, security, upkeep_commands, web
 from app.extensions import bootstrap, csrf, db, migrate
 from app.settings import ROOT, Settings
 from app.storage import make_store
@@ -43,6 +43,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     web.init_app(app, settings)
     error_handlers.init_app(app)
     commands.init_app(app)
+    upkeep_commands.init_app(app)
     return app
 
 

@@ -167,7 +167,7 @@ class _Work:
             traceset = session.get_one(Traceset, upload.traceset_seq)
             files = files_to_send(session, upload)
         sent = [file for file in files if file.library_key is not None]
-        held = in_parallel(object_store(), _held, sent)
+        held = in_parallel(object_store(), multipart.held, sent)
         self._refuse_oversize(traceset, sent, held)
         self._restart_lost(sent, held)
         parts_named = check_named_files(self.named, {file.name: file.plan for file in files})
@@ -206,17 +206,6 @@ class _Work:
                 raise Conflict(BEING_COMPLETED)
             multipart.forget(session, self.upload_id, lost)
         raise Invalid(f"Missing parts for file '{lost[0].name}'")
-
-
-def _held(file: FileToSend) -> list[Part] | Stored | None:
-    """The parts that the store holds; the object where it is finished already; None where both are gone."""
-    store, key = object_store(), str(file.library_key)
-    if file.multipart_id is None:
-        return []
-    try:
-        return store.parts(key, file.multipart_id)
-    except UploadGone:
-        return store.stat(key)
 
 
 def _size_of(stored: list[Part] | Stored | None) -> int:

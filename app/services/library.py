@@ -18,6 +18,7 @@ from app.errors import Unavailable
 from app.extensions import object_store
 from app.models.tracesets import LibraryFile, LibraryState, TracesetFile
 from app.models.uploads import UploadFile
+from app.queries.consistency import is_named, is_sent
 from app.services.store_calls import in_parallel
 from app.transactions import changed, reading, transaction
 
@@ -54,6 +55,22 @@ def _count(session: Session, traceset_seq: int, sign: int) -> None:
     times = select(func.count()).where(*named, TracesetFile.library_key == LibraryFile.key).scalar_subquery()
     counted = update(LibraryFile).where(LibraryFile.key.in_(keys))
     changed(session, counted.values(ref_count=LibraryFile.ref_count + sign * times))
+
+
+def recount(keys: Collection[str]) -> None:
+    """Set these files' counts to what they should be; may be done at any time, as whoever changes them waits."""
+    locked = select(LibraryFile.key).where(LibraryFile.key.in_(keys)).order_by(LibraryFile.key)
+    n_names = select(func.count()).where(TracesetFile.library_key == LibraryFile.key).scalar_subquery()
+    with transaction() as session:
+        session.execute(locked.with_for_update())
+        changed(session, update(LibraryFile).where(LibraryFile.key.in_(keys)).values(ref_count=n_names))
+
+
+def condemn_abandoned(keys: Collection[str]) -> int:
+    """Condemn those of these staged files that no session sends any more, and nothing names; answers how many."""
+    abandoned = (LibraryFile.key.in_(keys), LibraryFile.state == LibraryState.STAGED, ~is_sent(), ~is_named())
+    with transaction() as session:
+        return changed(session, update(LibraryFile).where(*abandoned).values(state=LibraryState.CONDEMNED))
 
 
 def condemn_staged(session: Session, upload_id: str) -> None:

@@ -13,6 +13,7 @@ from app.extensions import object_store
 from app.models.uploads import SessionState, UploadFile, UploadSession
 from app.queries.uploads import FileToSend, files_to_send
 from app.services.store_calls import in_parallel, pool_of
+from app.storage.base import Part, Stored, UploadGone
 from app.transactions import change_each, reading, transaction
 
 ABORT_SECONDS = 10.0
@@ -61,6 +62,17 @@ def begin_missing(upload_id: str) -> list[FileToSend]:
     counted = {f.library_key: f.multipart_id for f in files}
     _abort_quietly({key: mid for key, mid in begun.items() if counted.get(key) != mid})
     return files
+
+
+def held(file: FileToSend) -> list[Part] | Stored | None:
+    """The parts that the store holds; the object where it is finished already; None where both are gone."""
+    store, key = object_store(), str(file.library_key)
+    if file.multipart_id is None:
+        return []
+    try:
+        return store.parts(key, file.multipart_id)
+    except UploadGone:
+        return store.stat(key)
 
 
 def begin_again(upload_id: str, lost: Sequence[FileToSend]) -> list[FileToSend]:

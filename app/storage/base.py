@@ -70,10 +70,11 @@ class OpenUpload:
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """A finished object as a listing shows it; `size` in bytes."""
+    """A finished object as a listing shows it; `size` in bytes, the ETag as that of `stat`."""
 
     key: str
     size: int
+    etag: str
     modified_at: datetime
 
 
@@ -138,8 +139,11 @@ class ObjectStore(Protocol):
     def open_uploads(self) -> Iterator[OpenUpload]:
         """Every multipart upload below our prefix that is open."""
 
-    def objects(self, after: str | None = None) -> Iterator[FoundObject]:
-        """Every finished object below our prefix, in the order of keys, those behind `after` only."""
+    def objects(self, after: str | None = None, *, closely: bool = False) -> Iterator[FoundObject]:
+        """Every finished object below our prefix, in the order of keys, those behind `after` only.
+
+        `closely`: without those of which the store can tell, not reading them, that some of their bytes are gone.
+        """
 
     def remove_litter(self, older_than: datetime) -> int:
         """Remove what processes that died left behind before then; answers how much of it there was."""

@@ -219,12 +219,12 @@ class DiskStore:
         """As `ObjectStore.sign_download`."""
         return self.urls.download(key, name, until)
 
-    def objects(self, after: str | None = None) -> Iterator[FoundObject]:
-        """As `ObjectStore.objects`."""
+    def objects(self, after: str | None = None, *, closely: bool = False) -> Iterator[FoundObject]:
+        """As `ObjectStore.objects`; closely: all segments are there, and of the right length."""
         with _disk_errors():
             self._require_root()
             for shard in shards(self._objects):
-                yield from self._objects_in(shard, after or "")
+                yield from self._objects_in(shard, after or "", closely=closely)
 
     # Care
 
@@ -270,18 +270,26 @@ class DiskStore:
             draft.rename(object_path(self._objects, key))
         return manifest
 
-    def _objects_in(self, shard: Path, after: str) -> Iterator[FoundObject]:
+    def _objects_in(self, shard: Path, after: str, *, closely: bool) -> Iterator[FoundObject]:
         if f"lib/{shard.name}/~" <= after:
             return
         for name in sorted(names_in(shard)):
             key = f"lib/{shard.name}/{name}"
             if key <= after or not is_key(key):
                 continue
-            stored = load_stored(shard / name)
+            stored = self._whole(key) if closely else load_stored(shard / name)
             if stored is not None:
                 with suppress(FileNotFoundError):
                     modified_at = datetime.fromtimestamp((shard / name).stat().st_mtime, UTC)
-                    yield FoundObject(key, stored.size, modified_at)
+                    yield FoundObject(key, stored.size, stored.etag, modified_at)
+
+    def _whole(self, key: str) -> Stored | None:
+        """The object, where all its segments are there; their bytes are not read."""
+        manifest = load_manifest(object_path(self._objects, key))
+        if manifest is None:
+            return None
+        folder = upload_folder(self._objects, key, manifest.upload_id)
+        return manifest.stored if all(segment.has_its_length(folder) for segment in manifest.segments) else None
 
     @contextmanager
     def _draft(self) -> Iterator[Path]:

@@ -7,6 +7,9 @@ import base64
 import re
 import secrets
 
+BEGINNINGS = tuple(f"lib/{letter}" for letter in "234567abcdefghijklmnopqrstuvwxyz")
+"""Each key begins with one of them, and about as many with each: what is to be done to all can be shared out so."""
+
 _KEY = re.compile(r"lib/[a-z2-7]{2}/[a-z2-7]{26}")
 
 

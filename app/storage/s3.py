@@ -228,7 +228,7 @@ class S3Store:
                 if is_key(key):
                     yield OpenUpload(key, upload["UploadId"], upload["Initiated"].astimezone(UTC))
 
-    def objects(self, after: str | None = None) -> Iterator[FoundObject]:
+    def objects(self, after: str | None = None, *, closely: bool = False) -> Iterator[FoundObject]:  # noqa: ARG002
         """Every finished object whose key is of our own form, in the order of keys, behind `after`."""
         start = {} if after is None else {"StartAfter": self._prefix + after}
         with asking("list objects"):
@@ -236,7 +236,9 @@ class S3Store:
                 for found in page.get("Contents", []):
                     key = found["Key"].removeprefix(self._prefix)
                     if is_key(key):
-                        yield FoundObject(key, found["Size"], found["LastModified"].astimezone(UTC))
+                        yield FoundObject(
+                            key, found["Size"], _bare(found["ETag"]), found["LastModified"].astimezone(UTC)
+                        )
 
     def remove_litter(self, older_than: datetime) -> int:  # noqa: ARG002 - the bucket keeps no drafts of ours.
         """Nothing: what a dead process leaves in a bucket is an open upload."""

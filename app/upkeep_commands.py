@@ -1,0 +1,56 @@
+"""The commands that look after a deployment; what they print and their exit status is the operators' interface."""
+
+import json
+from collections import Counter
+from dataclasses import asdict
+
+import click
+from flask import Flask
+from flask.cli import with_appcontext
+
+from app.commands import told
+from app.services.fsck import Finding, find_faults
+
+NAMED_TRACESETS = 10
+"""How many tracesets a line names before it counts the rest."""
+
+
+def init_app(app: Flask) -> None:
+    """Add the commands to `flask`."""
+    app.cli.add_command(fsck)
+
+
+@click.command("fsck")
+@click.option("--repair", is_flag=True, help="Mend what can be mended safely.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, the last one is the summary.")
+@with_appcontext
+@told
+def fsck(*, repair: bool, as_json: bool) -> None:
+    """Compare the database and the object store, both ways.
+
+    Tells each fault in a line. The exit status is 1 where something is (still) wrong.
+    """
+    n_found: Counter[str] = Counter()
+    n_left = 0
+    for finding in find_faults(repair=repair):
+        n_found[finding.fault] += 1
+        n_left += not finding.is_repaired
+        click.echo(json.dumps(asdict(finding)) if as_json else _line(finding))
+    summary = {"found": n_found.total(), "repaired": n_found.total() - n_left, "left": n_left, "faults": n_found}
+    click.echo(json.dumps({"summary": summary}) if as_json else _sentence(n_found, n_left))
+    if n_left:
+        raise SystemExit(1)
+
+
+def _line(finding: Finding) -> str:
+    harmed = ", ".join(finding.tracesets[:NAMED_TRACESETS])
+    rest = len(finding.tracesets) - NAMED_TRACESETS
+    harm = f"; harms {harmed}{f' and {rest} more' if rest > 0 else ''}" if harmed else ""
+    return f"{finding.fault} {finding.subject}: {finding.message}{harm}{' (repaired)' if finding.is_repaired else ''}"
+
+
+def _sentence(n_found: Counter[str], n_left: int) -> str:
+    if not n_found:
+        return "Database and store agree."
+    each = ", ".join(f"{n} {fault}" for fault, n in sorted(n_found.items()))
+    return f"{n_found.total()} found ({each}), {n_found.total() - n_left} repaired, {n_left} left."
