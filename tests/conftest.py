@@ -6,6 +6,7 @@ behaviour on all of them.
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,28 +108,35 @@ def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return Databases(tmp_path_factory.mktemp("databases"), server)
 
 
-@pytest.fixture
-def deployment(
-    request: pytest.FixtureRequest, databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, Any]:
+@contextmanager
+def new_deployment(request: pytest.FixtureRequest, folder: Path) -> Iterator[dict[str, Any]]:
     """The settings of a fresh deployment, by their field names: its database, its store, small parts, no sweeper."""
+    databases: Databases = request.getfixturevalue("databases")
     settings: dict[str, Any] = {
-        "data_dir": tmp_path / "data",
-        "database_url": databases.fresh(tmp_path),
+        "data_dir": folder / "data",
+        "database_url": databases.fresh(folder),
         "secret_key": "a key for tests",
         "sweep_interval": 0,
         "part_size": 5 * MIB,
     }
-    if request.config.getoption("--store") == "moto":
-        server: MotoServer = request.getfixturevalue("moto")
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        settings |= {
-            "s3_bucket": server.new_bucket(),
-            "s3_endpoint_url": server.endpoint,
-            "s3_addressing_style": "path",
-        }
-    return settings
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.getoption("--store") == "moto":
+            server: MotoServer = request.getfixturevalue("moto")
+            for name, value in server.environment.items():
+                patch.setenv(name, value)
+            settings |= {
+                "s3_bucket": server.new_bucket(),
+                "s3_endpoint_url": server.endpoint,
+                "s3_addressing_style": "path",
+            }
+        yield settings
+
+
+@pytest.fixture
+def deployment(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """The settings of this test's own deployment."""
+    with new_deployment(request, tmp_path) as settings:
+        yield settings
 
 
 @pytest.fixture(scope="session")
