@@ -12,6 +12,7 @@ from app.models.uploads import SessionState, UploadSession
 from app.queries.tracesets import get_traceset, not_found
 from app.queries.uploads import get_upload
 from app.services import events, library, sessions
+from app.services.multipart import state_now
 from app.transactions import changed, transaction
 
 
@@ -38,8 +39,10 @@ def remove(session: Session, caller: Caller, traceset: Traceset, why: EventKind)
     there = (Traceset.seq == traceset.seq, Traceset.deleted_at.is_(None))
     if changed(session, update(Traceset).where(*there).values(status=Status.DELETED, deleted_at=clock.now())) != 1:
         return None
-    upload_id = session.scalar(select(UploadSession.id).where(UploadSession.traceset_seq == traceset.seq)) or ""
-    sessions.overrule(session, upload_id, "Its traceset was deleted")
+    upload = session.scalar(select(UploadSession).where(UploadSession.traceset_seq == traceset.seq))
+    upload_id = "" if upload is None else upload.id
+    if upload is not None:
+        sessions.overrule(session, upload_id, *_ending(upload, "Its traceset was deleted"))
     library.condemn_staged(session, upload_id)
     library.drop_references(session, traceset.seq)
     events.record(session, caller, why, traceset_id=traceset.id, workspace_id=traceset.workspace_id)
@@ -59,11 +62,19 @@ def abort_upload(caller: Caller, upload_id: str, kind: Kind) -> None:
         _require_change(caller, traceset)
         if upload.state in (SessionState.FAILED, SessionState.ABORTED, SessionState.EXPIRED):
             return
-        reason = "The upload was aborted"
-        if not sessions.end(session, upload_id, SessionState.ABORTED, reason):
+        state, reason = _ending(upload, "The upload was aborted")
+        if not sessions.end(session, upload_id, state, reason):
             raise Conflict(f"Upload session '{upload_id}' is {upload.state} and cannot be ended")
         sessions.fail_traceset(session, caller, traceset, upload_id, reason)
     library.discard_quietly(upload_id)
+
+
+def _ending(upload: UploadSession, reason: str) -> tuple[SessionState, str]:
+    """As what a session ends now, and why: one that has passed its time has expired, whether or not a sweep came
+    first (C4)."""
+    if state_now(upload) is SessionState.EXPIRED:
+        return SessionState.EXPIRED, sessions.HAS_EXPIRED
+    return SessionState.ABORTED, reason
 
 
 def _require_change(caller: Caller, traceset: Traceset) -> None:

@@ -25,6 +25,8 @@ from app.models.uploads import SessionState, UploadSession
 from app.services import events, library
 from app.transactions import changed, transaction
 
+HAS_EXPIRED = "The upload session has expired"
+
 
 def lapsed(now: datetime) -> ColumnElement[bool]:
     """Whether nobody living is completing the session."""
@@ -100,14 +102,14 @@ def end(session: Session, upload_id: str, state: SessionState, reason: str) -> b
     return changed(session, ending) == 1
 
 
-def overrule(session: Session, upload_id: str, reason: str) -> None:
-    """Abort the session even while it is being completed: its traceset is going (D3)."""
+def overrule(session: Session, upload_id: str, state: SessionState, reason: str) -> None:
+    """End the session even while it is being completed: its traceset is going (D3)."""
     unfinished = UploadSession.state.in_((SessionState.OPEN, SessionState.COMPLETING))
     changed(
         session,
         update(UploadSession)
         .where(UploadSession.id == upload_id, unfinished)
-        .values(state=SessionState.ABORTED, claim=None, claimed_until=None, failure=reason),
+        .values(state=state, claim=None, claimed_until=None, failure=reason),
     )
 
 

@@ -104,10 +104,9 @@ def _end_session(upload_id: str) -> bool:
     with transaction() as session:
         upload = session.get_one(UploadSession, upload_id)
         traceset = session.get_one(Traceset, upload.traceset_seq)
-        reason = "The upload session has expired"
-        if not sessions.end(session, upload_id, SessionState.EXPIRED, reason):
+        if not sessions.end(session, upload_id, SessionState.EXPIRED, sessions.HAS_EXPIRED):
             return False
-        sessions.fail_traceset(session, NOBODY, traceset, upload_id, reason)
+        sessions.fail_traceset(session, NOBODY, traceset, upload_id, sessions.HAS_EXPIRED)
     library.discard_quietly(upload_id)
     return True
 

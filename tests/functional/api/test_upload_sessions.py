@@ -249,6 +249,25 @@ def test_ending_an_ended_session_again_is_harmless(owner: Api, moved_clock: Cloc
     assert [end(owner, expired), end(owner, expired)] == [204, 204]
 
 
+@pytest.mark.parametrize("is_swept", [False, True], ids=["not swept", "swept"])
+@pytest.mark.parametrize("kind", ["upload-url", "traceset"])
+def test_what_has_expired_stays_so_whoever_ends_it_then(
+    app: Flask, owner: Api, moved_clock: Clock, kind: str, is_swept: bool
+) -> None:
+    opened = owner.open({"a": 1})
+    files = owner.send(opened, {"a": b"x"})
+    moved_clock.pass_by(hours=24)
+    if is_swept:
+        sweep(app)
+
+    ending = opened["tracesetId"] if kind == "traceset" else f"upload-url/{opened['uploadId']}"
+    assert owner.delete(f"/tracesets/{ending}").status_code == 204
+
+    assert state_of(owner, opened) == "expired"
+    refused(owner.complete(opened, files), 410, exactly=f"Upload session '{opened['uploadId']}' has expired")
+    assert (open_uploads(app), column(app, LibraryFile.key)) == ([], [])
+
+
 def test_a_completed_session_cannot_be_ended(app: Flask, owner: Api) -> None:
     opened = owner.open({"a": 1})
     ok(owner.complete(opened, owner.send(opened, {"a": b"x"})), 201)
