@@ -44,7 +44,8 @@ def configure_logging(settings: Settings) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[settings.log_level]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        # Line and end in one write: the server's own lines go to the same stream, and would come in between.
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
 

@@ -1,6 +1,9 @@
 """Faults of ours: told without a stack, found in the log by the request's id (G2)."""
 
+import io
 import json
+import sys
+from typing import ClassVar
 
 import pytest
 from sqlalchemy import text
@@ -48,3 +51,20 @@ def test_the_log_tells_of_requests_but_not_of_secrets(
     assert '"endpoint": "api.tracesets_complete"' in log
     for secret in (str(owner.token), "secret-name", "/objects/", session["files"][0]["parts"][0]["url"]):
         assert secret not in log
+
+
+def test_each_line_of_the_log_is_written_at_once(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Noted(io.StringIO):
+        """Writes down what each write was."""
+
+        writes: ClassVar[list[str]] = []
+
+        def write(self, text: str) -> int:
+            self.writes.append(text)
+            return super().write(text)
+
+    monkeypatch.setattr(sys, "stderr", Noted())
+
+    make_app().test_client().get("/healthz")
+
+    assert [json.loads(written)["event"] for written in Noted.writes if written.endswith("\n")] == ["request"]
