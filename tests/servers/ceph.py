@@ -4,6 +4,8 @@ import shutil
 import subprocess
 import urllib.request
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from ssl import create_default_context
 
@@ -108,6 +110,15 @@ class RadosGateway(S3Server):
             self.stop()
             raise
 
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """No gateway meanwhile; the cluster behind it keeps what it has."""
+        self._processes.pop().stop()
+        try:
+            yield
+        finally:
+            self._open_gateway()
+
     def stop(self) -> None:
         while self._processes:
             self._processes.pop().stop()
@@ -157,6 +168,9 @@ class RadosGateway(S3Server):
             f"--secret-key={self.secret_key}",
             "--max-buckets=0",
         )
+        self._open_gateway()
+
+    def _open_gateway(self) -> None:
         self._serve("radosgw", "-n", "client.rgw").wait_until(self._answers)
 
     def _run(self, program: str, *arguments: str | Path) -> None:

@@ -6,6 +6,8 @@ import secrets
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -54,8 +56,17 @@ class PostgresServer:
 
     def restart(self) -> None:
         """End the server, cutting every connection, and start it again on the same port and data."""
+        with self.away():
+            pass
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """No server meanwhile: every connection is cut, and none is taken."""
         self._process.stop()
-        self._process = self._start()
+        try:
+            yield
+        finally:
+            self._process = self._start()
 
     def stop(self) -> None:
         """End the server and remove its files; a second call does nothing."""
