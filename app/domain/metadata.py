@@ -4,8 +4,10 @@ Source: the document on workload metadata, "Descriptive members" and "Errors".
 """
 
 import hashlib
+import json
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -75,6 +77,14 @@ def read_stored(text: str | None) -> dict[str, object] | None:
         return None
     value = strict_json.loads(text.encode(), max_depth=strict_json.MAX_DEEP_MEMBER_DEPTH)
     return _check_object(value)
+
+
+def read_quickly(text: str) -> Mapping[str, object]:
+    """The members of stored metadata, where it only is to be shown; none where it holds integers beyond all reason."""
+    with suppress(ValueError):
+        found: dict[str, object] = json.loads(text)
+        return found
+    return {}
 
 
 def descriptive(metadata: Metadata | None) -> Descriptive:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
@@ -30,6 +31,7 @@ class Inspected:
         validation: the last result, if there is one.
         n_files: how many files there are of each role.
         n_external: how many of them lie elsewhere.
+        holds_all_ranks: whether its one primary file holds ranks 0 to N-1 (R2).
     """
 
     traceset: Traceset
@@ -39,19 +41,25 @@ class Inspected:
     validation: Validation | None
     n_files: Mapping[FileRole, int]
     n_external: int
+    holds_all_ranks: bool
 
-    @property
-    def holds_all_ranks(self) -> bool:
-        """Whether its one primary file holds ranks 0 to N-1 (R2)."""
-        is_complete = self.traceset.status is Status.READY and self.traceset.rank_count is not None
-        return is_complete and self.n_files.get(FileRole.PRIMARY) == 1
+
+class ShownFile(NamedTuple):
+    """What is shown of a file; `size` in bytes, `etag` None where there is none yet."""
+
+    position: int
+    name: str
+    size: int
+    role: FileRole
+    external_url: str | None
+    etag: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """Some files with their ETags; the positions before and behind which to go on are None at the ends."""
+    """Some files; the positions before and behind which to go on are None at the ends."""
 
-    rows: Sequence[tuple[TracesetFile, str | None]]
+    rows: Sequence[ShownFile]
     n_found: int
     previous: int | None
     next: int | None
@@ -82,34 +90,55 @@ def inspect_traceset(session: Session, caller: Caller, traceset_id: str) -> Insp
         .group_by(TracesetFile.role)
     )
     found = session.execute(counts).all()
+    n_files = {role: n for role, n, _ in found}
     return Inspected(
         traceset=traceset,
         workspace_name=workspace_name,
         creator=creator,
         upload=upload,
         validation=validation,
-        n_files={role: n for role, n, _ in found},
+        n_files=n_files,
         n_external=sum(n for _, _, n in found),
+        holds_all_ranks=_is_ranked(traceset) and n_files.get(FileRole.PRIMARY) == 1,
     )
 
 
+def holds_all_ranks(session: Session, traceset: Traceset) -> bool:
+    """Whether its one primary file holds ranks 0 to N-1 (R2)."""
+    if not _is_ranked(traceset):
+        return False
+    primary = (TracesetFile.traceset_seq == traceset.seq, TracesetFile.role == FileRole.PRIMARY)
+    return len(session.scalars(select(TracesetFile.position).where(*primary).limit(2)).all()) == 1
+
+
+def _is_ranked(traceset: Traceset) -> bool:
+    return traceset.status is Status.READY and traceset.rank_count is not None
+
+
 def list_files(
-    session: Session, seq: int, *, search: str = "", after: int | None = None, before: int | None = None
+    session: Session, traceset: Traceset, *, search: str = "", after: int | None = None, before: int | None = None
 ) -> FilePage:
     """A page of a traceset's files in their order.
 
     Args:
         session: any.
-        seq: of the traceset.
+        traceset: whose files.
         search: only files whose names hold this text, in any case of letters.
         after: only files behind this position; or
         before: the last ones before this position.
     """
-    wanted: list[ColumnElement[bool]] = [TracesetFile.traceset_seq == seq]
+    wanted: list[ColumnElement[bool]] = [TracesetFile.traceset_seq == traceset.seq]
     if search:
         wanted.append(holds_text(func.lower(TracesetFile.name), func.lower(search)))
     statement = (
-        select(TracesetFile, LibraryFile.etag)
+        select(
+            TracesetFile.position,
+            TracesetFile.name,
+            TracesetFile.size,
+            TracesetFile.role,
+            TracesetFile.external_url,
+            LibraryFile.etag,
+        )
         .outerjoin(LibraryFile, LibraryFile.key == TracesetFile.library_key)
         .where(*wanted)
     )
@@ -118,15 +147,22 @@ def list_files(
     else:
         statement = statement.where(TracesetFile.position > (-1 if after is None else after))
         statement = statement.order_by(TracesetFile.position)
-    rows = [(file, etag) for file, etag in session.execute(statement.limit(FILES_ON_A_PAGE + 1))]
+    rows = [ShownFile._make(row) for row in session.execute(statement.limit(FILES_ON_A_PAGE + 1))]
     goes_on, rows = len(rows) > FILES_ON_A_PAGE, rows[:FILES_ON_A_PAGE]
-    n_found = session.scalar(select(func.count()).select_from(TracesetFile).where(*wanted)) or 0
+    n_found = traceset.file_count
+    if search:
+        is_whole = not goes_on and after is None and before is None
+        n_found = len(rows) if is_whole else _count_files(session, wanted)
     has_previous, has_next = (goes_on, True) if before is not None else (after is not None, goes_on)
     if before is not None:
         rows.reverse()
     return FilePage(
         rows,
         n_found,
-        previous=rows[0][0].position if rows and has_previous else None,
-        next=rows[-1][0].position if rows and has_next else None,
+        previous=rows[0].position if rows and has_previous else None,
+        next=rows[-1].position if rows and has_next else None,
     )
+
+
+def _count_files(session: Session, wanted: Sequence[ColumnElement[bool]]) -> int:
+    return session.scalar(select(func.count()).select_from(TracesetFile).where(*wanted)) or 0

@@ -1,9 +1,10 @@
 """What a person's first page and a workspace's page sum up."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, func, literal, select, union_all
+from sqlalchemy import ColumnElement, func, literal, or_, select, union_all
 from sqlalchemy.orm import Session
 
 from app.domain.access import Caller
@@ -48,16 +49,29 @@ def sum_workspace(session: Session, workspace_id: str) -> list[Sum]:
     return _sums(session, Traceset.workspace_id == workspace_id)
 
 
-def list_own_uploads(
-    session: Session, caller: Caller, states: Sequence[SessionState], *, limit: int
+def list_under_way(session: Session, caller: Caller, now: datetime, *, limit: int) -> list[OwnUpload]:
+    """The caller's newest sessions that can still come to their end, the newest first."""
+    states = (SessionState.OPEN, SessionState.COMPLETING)
+    has_time = or_(UploadSession.state == SessionState.COMPLETING, UploadSession.expires_at > now)
+    return _own_uploads(session, caller, states, has_time, limit=limit)
+
+
+def list_failed(session: Session, caller: Caller, *, limit: int) -> list[OwnUpload]:
+    """The caller's newest sessions that did not come to their end, until their tracesets are deleted."""
+    states = (SessionState.FAILED, SessionState.ABORTED, SessionState.EXPIRED)
+    return _own_uploads(session, caller, states, limit=limit)
+
+
+def _own_uploads(
+    session: Session, caller: Caller, states: Sequence[SessionState], *more: ColumnElement[bool], limit: int
 ) -> list[OwnUpload]:
-    """The caller's newest sessions in these states whose tracesets are there, the newest first."""
     statement = (
         select(UploadSession, Traceset)
         .join(Traceset, Traceset.seq == UploadSession.traceset_seq)
         .where(
             UploadSession.owner_id == caller.user_id,
             UploadSession.state.in_(states),
+            *more,
             Traceset.kind == Kind.TRACESET,
             Traceset.deleted_at.is_(None),
         )

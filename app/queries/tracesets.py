@@ -1,7 +1,5 @@
 """Reading tracesets. Who sees what is decided here and nowhere else (G5)."""
 
-from collections.abc import Mapping, Sequence
-
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
@@ -53,11 +51,3 @@ def files_of(session: Session, seq: int) -> list[TracesetFile]:
     """All files in the order of the request."""
     statement = select(TracesetFile).where(TracesetFile.traceset_seq == seq).order_by(TracesetFile.position)
     return list(session.scalars(statement))
-
-
-def families_of(session: Session, traceset_ids: Sequence[str]) -> Mapping[str, str]:
-    """The workload families, folded, of those of these tracesets that have one; by id."""
-    statement = select(Traceset.id, Traceset.workload_family).where(
-        Traceset.id.in_(traceset_ids), Traceset.workload_family.is_not(None)
-    )
-    return {traceset_id: family or "" for traceset_id, family in session.execute(statement)}

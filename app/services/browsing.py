@@ -1,25 +1,22 @@
 """The list of tracesets as people leaf through it: forwards, and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.access import Caller
 from app.domain.listing import SortKey
 from app.queries.listing import Item
-from app.queries.tracesets import families_of
 from app.services.listing import Listing, cursor_behind, list_tracesets
-from app.transactions import reading
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """Some items in order, their families by id, and the cursors to the pages on both sides, None where there is none.
+    """Some items in order, and the cursors to the pages on both sides, None where there is none.
 
     `previous_cursor` leads backwards: it is good with `is_backward` alone.
     """
 
     items: Sequence[Item]
-    families: Mapping[str, str]
     previous_cursor: str | None
     next_cursor: str | None
 
@@ -47,6 +44,4 @@ def leaf_through(caller: Caller, listing: Listing, *, is_backward: bool = False)
         next_cursor = cursor_behind(items[-1], listing.sort, listing.kind) if items else None
     elif listing.cursor is not None and items:
         previous_cursor = cursor_behind(items[0], opposite, listing.kind)
-    with reading() as session:
-        families = families_of(session, [item.id for item in items])
-    return Leaf(items, families, previous_cursor, next_cursor)
+    return Leaf(items, previous_cursor, next_cursor)

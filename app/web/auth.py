@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError
 
 from app.domain.access import Caller
-from app.errors import Forbidden, Invalid, Unauthenticated
+from app.errors import Invalid, Unauthenticated
 from app.extensions import csrf
 from app.observability import request_id
 from app.security import session_secret
@@ -72,13 +72,3 @@ def signed_in() -> SignedIn:
     """Their session."""
     session: SignedIn = g.signed_in
     return session
-
-
-def require_admin() -> None:
-    """Run before every view of the administration.
-
-    Raises:
-        Forbidden: somebody else is signed in.
-    """
-    if not caller().is_admin:
-        raise Forbidden("This page is for site administrators")

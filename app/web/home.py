@@ -3,11 +3,11 @@
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
+from app import clock
 from app.extensions import app_settings
-from app.models.uploads import SessionState
 from app.queries.listing import Filters
-from app.queries.overview import list_own_uploads, sum_own
-from app.queries.people import list_workspaces
+from app.queries.overview import list_failed, list_under_way, sum_own
+from app.queries.people import workspace_names
 from app.services.listing import Listing, list_tracesets
 from app.transactions import reading
 from app.web.auth import caller
@@ -27,11 +27,9 @@ def index() -> ResponseReturnValue:
     latest = list_tracesets(person, Listing(Filters(), limit=LATEST_SHOWN)).items
     with reading() as session:
         sums = sum_own(session, person)
-        under_way = list_own_uploads(session, person, (SessionState.OPEN, SessionState.COMPLETING), limit=UPLOADS_SHOWN)
-        failed = list_own_uploads(
-            session, person, (SessionState.FAILED, SessionState.ABORTED, SessionState.EXPIRED), limit=UPLOADS_SHOWN
-        )
-        workspaces = {workspace.id: workspace.name for workspace, _ in list_workspaces(session, person)}
+        under_way = list_under_way(session, person, clock.now(), limit=UPLOADS_SHOWN)
+        failed = list_failed(session, person, limit=UPLOADS_SHOWN)
+        workspaces = workspace_names(session, person)
     return render_template(
         "home/index.html", sums=sums, under_way=under_way, failed=failed, latest=latest, workspaces=workspaces
     )

@@ -4,23 +4,23 @@ from collections.abc import Mapping
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
 
 from app.domain.access import Caller
 from app.domain.metadata import read_stored
 from app.domain.rank_count import DEGREES, read_declaration
 from app.errors import Invalid
 from app.extensions import public_origin
-from app.models.tracesets import Status
+from app.models.tracesets import Status, Traceset
 from app.models.uploads import SessionState
 from app.queries.events import list_events
-from app.queries.inspection import Inspected, inspect_traceset, list_files
+from app.queries.inspection import Inspected, holds_all_ranks, inspect_traceset, list_files
 from app.queries.tracesets import get_traceset
 from app.services.downloads import sign_download
 from app.services.validation import validate_traceset
 from app.transactions import reading
 from app.web.auth import FRAGMENT_HEADER, caller
 from app.web.metadata_rows import metadata_rows
-from app.web.pages import render
 
 blueprint = Blueprint("traceset", __name__, url_prefix="/tracesets/<traceset_id>")
 
@@ -31,24 +31,17 @@ EVENTS_ON_A_PAGE = 100
 @blueprint.get("")
 def detail(traceset_id: str) -> ResponseReturnValue:
     """Show all of it; as a fragment, a page of its files."""
-    search = request.args.get("file", "").strip()
+    if FRAGMENT_HEADER in request.headers:
+        return _files_alone(traceset_id)
     with reading() as session:
         found = inspect_traceset(session, caller(), traceset_id)
-        files = list_files(
-            session,
-            found.traceset.seq,
-            search=search,
-            after=_position("after"),
-            before=_position("before"),
-        )
+        shown = _files(session, found.traceset)
         happened = list_events(session, traceset_id=traceset_id, before=None, limit=EVENTS_SHOWN + 1)
-    return render(
+    return render_template(
         "traceset/detail.html",
-        "traceset/_files.html",
         found=found,
-        traceset=found.traceset,
-        files=files,
-        search=search,
+        has_ranks=found.holds_all_ranks,
+        **shown,
         events=happened[:EVENTS_SHOWN],
         has_more_events=len(happened) > EVENTS_SHOWN,
         rank_declaration=_declared(found),
@@ -56,6 +49,26 @@ def detail(traceset_id: str) -> ResponseReturnValue:
         snippets=_snippets(found),
         **_rights(found, caller()),
     )
+
+
+def _files_alone(traceset_id: str) -> str:
+    with reading() as session:
+        traceset = get_traceset(session, caller(), traceset_id)
+        has_ranks = holds_all_ranks(session, traceset)
+        shown = _files(session, traceset)
+    return render_template("traceset/_files.html", has_ranks=has_ranks, **shown)
+
+
+def _files(session: Session, traceset: Traceset) -> Mapping[str, object]:
+    """What the template of the files needs: the page of them that the address asks for."""
+    search = request.args.get("file", "").strip()
+    after, before = _position("after"), _position("before")
+    return {
+        "traceset": traceset,
+        "files": list_files(session, traceset, search=search, after=after, before=before),
+        "search": search,
+        "may_download": traceset.status is Status.READY,
+    }
 
 
 @blueprint.get("/download")
@@ -103,7 +116,6 @@ def _rights(found: Inspected, person: Caller) -> Mapping[str, object]:
     upload = found.upload
     return {
         "may_change": person.may_change(traceset.workspace_id),
-        "may_download": traceset.status is Status.READY,
         "is_under_way": upload is not None and upload.state in (SessionState.OPEN, SessionState.COMPLETING),
     }
 

@@ -1,6 +1,6 @@
 """Changing tracesets, one by one or many at once; absent where the deployment only reads (G6)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -12,8 +12,7 @@ from app.domain.redirects import local_path
 from app.errors import Forbidden, Invalid
 from app.forms.tracesets import EditForm, PromoteForm, TagsForm, lines_of
 from app.models.tracesets import Traceset
-from app.models.workspaces import Workspace
-from app.queries.people import list_workspaces
+from app.queries.people import workspace_names
 from app.queries.tracesets import get_traceset, select_visible_tracesets
 from app.services import selections
 from app.services.deletion import delete_traceset
@@ -111,7 +110,7 @@ def selected(message: str | None = None, status: int = 200) -> ResponseReturnVal
     with reading() as session:
         statement = select_visible_tracesets(caller()).where(Traceset.id.in_(ids))
         found = {traceset.id: traceset for traceset in session.scalars(statement)}
-        workspaces = _targets(caller(), list_workspaces(session, caller()))
+        workspaces = _targets(caller(), workspace_names(session, caller()))
     if not found:
         flash("Nothing was selected", "error")
         return redirect(_back(), 303)
@@ -185,16 +184,16 @@ def _changeable(traceset_id: str) -> Traceset:
 def _promote_form(traceset: Traceset, data: dict[str, str] | None = None) -> PromoteForm:
     form = PromoteForm(data=data)
     with reading() as session:
-        targets = _targets(caller(), list_workspaces(session, caller()))
+        targets = _targets(caller(), workspace_names(session, caller()))
     form.workspace_id.choices = [
-        SelectChoice(value=target.id, label=target.name) for target in targets if target.id != traceset.workspace_id
+        SelectChoice(value=target, label=name) for target, name in targets.items() if target != traceset.workspace_id
     ]
     return form
 
 
-def _targets(person: Caller, workspaces: Sequence[tuple[Workspace, object]]) -> list[Workspace]:
+def _targets(person: Caller, workspaces: Mapping[str, str]) -> dict[str, str]:
     """Where the person may publish."""
-    return [workspace for workspace, _ in workspaces if person.may_change(workspace.id)]
+    return {workspace_id: name for workspace_id, name in workspaces.items() if person.may_change(workspace_id)}
 
 
 def _show(form: EditForm | PromoteForm, message: str) -> None:

@@ -2,22 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from urllib.parse import urlencode
 
-from flask import Blueprint, request, url_for
+from flask import Blueprint, Response, jsonify, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app.domain.listing import DEFAULT_SORT, SORT_FIELDS, SortKey
 from app.errors import Invalid
 from app.models.tracesets import Status
-from app.queries.people import list_workspaces
-from app.queries.upload_page import suggest_words
+from app.queries.people import workspace_names
+from app.queries.words import families_of, suggest_words
 from app.schemas.base import read_texts
 from app.schemas.listing import ListQuery
 from app.services.browsing import Leaf, leaf_through
 from app.services.listing import Listing
 from app.transactions import reading
-from app.web.auth import FRAGMENT_HEADER, caller
+from app.web.auth import caller
 from app.web.pages import render
 
 blueprint = Blueprint("tracesets", __name__, url_prefix="/tracesets")
@@ -52,7 +52,7 @@ class Column:
 @blueprint.get("")
 def index() -> ResponseReturnValue:
     """Show a page of the list; a filter that cannot be read is told above an empty one."""
-    message, leaf = None, Leaf((), {}, None, None)
+    message, leaf = None, Leaf((), None, None)
     sort: Sequence[SortKey] = DEFAULT_SORT
     try:
         listing = read_texts(ListQuery, _texts).to_listing()
@@ -60,16 +60,15 @@ def index() -> ResponseReturnValue:
     except Invalid as exc:
         message = exc.message
     with reading() as session:
-        workspaces = {workspace.id: workspace.name for workspace, _ in list_workspaces(session, caller())}
-        is_fragment = FRAGMENT_HEADER in request.headers
-        suggestions = {} if is_fragment else suggest_words(session, caller())
+        workspaces = workspace_names(session, caller())
+        families = families_of(session, [item.id for item in leaf.items])
     page = render(
         "tracesets/index.html",
         "tracesets/_list.html",
         leaf=leaf,
         message=message,
         workspaces=workspaces,
-        suggestions=suggestions,
+        families=families,
         statuses=list(Status),
         filters={name: request.args.get(name, "") for name in FILTERS},
         tags=_texts("tag"),
@@ -86,6 +85,13 @@ def index() -> ResponseReturnValue:
     return page, 400 if message else 200
 
 
+@blueprint.get("/suggestions")
+def suggestions() -> Response:
+    """Words that are used already, by the name of their field."""
+    with reading() as session:
+        return jsonify(suggest_words(session, caller()))
+
+
 def _leaf(listing: Listing) -> Leaf:
     before = request.args.get("previous")
     if not before:
@@ -100,8 +106,9 @@ def _texts(name: str) -> list[str]:
 
 def _url(**changes: Sequence[str]) -> str:
     """This view with other parameters, from its first page unless they say otherwise."""
-    parameters: dict[str, Any] = {name: _texts(name) for name in (*FILTERS, "sort", "limit")}
-    return url_for("web.tracesets.index", **(parameters | changes))
+    parameters = {name: _texts(name) for name in (*FILTERS, "sort", "limit")} | changes
+    query = urlencode(parameters, doseq=True)
+    return url_for("web.tracesets.index") + (f"?{query}" if query else "")
 
 
 def _columns(sort: Sequence[SortKey]) -> Mapping[str, Column]:

@@ -4,14 +4,14 @@ Why the API and not routes of the pages' own: the browser follows the protocol t
 checked there need not be checked again here.
 """
 
-from flask import Blueprint, Response, jsonify, render_template
+from flask import Blueprint, Response, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import generate_csrf
 
 from app import clock
 from app.extensions import app_settings
-from app.queries.people import list_workspaces
-from app.queries.upload_page import list_unfinished, suggest_words
+from app.queries.people import workspace_names
+from app.queries.upload_page import list_unfinished
 from app.transactions import reading
 from app.web.auth import caller
 
@@ -37,27 +37,22 @@ SIZES = (("global_batch_size", "Global batch size"), ("sequence_length", "Sequen
 
 @blueprint.get("")
 def form() -> ResponseReturnValue:
-    """The page: what was begun before, and the form for a new upload."""
-    person = caller()
+    """The page: what was begun before (first, where the address names one, that), and the form for a new upload."""
+    person, asked = caller(), request.args.get("session", "")
     with reading() as session:
-        workspaces = [found for found, _ in list_workspaces(session, person) if person.may_change(found.id)]
-        unfinished = list_unfinished(session, person, clock.now())
+        names = workspace_names(session, person)
+        unfinished = list_unfinished(session, person, clock.now(), asked=asked)
     return render_template(
         "upload/form.html",
-        workspaces=workspaces,
+        workspaces={workspace_id: name for workspace_id, name in names.items() if person.may_change(workspace_id)},
         unfinished=unfinished,
+        asked=asked,
+        is_asked_there=any(upload.id == asked for upload in unfinished),
         default_days=app_settings().default_ttl_days,
         degrees=DEGREES,
         members=MEMBERS,
         sizes=SIZES,
     )
-
-
-@blueprint.get("/suggestions")
-def suggestions() -> Response:
-    """Words that are used already, by the name of their field."""
-    with reading() as session:
-        return jsonify(suggest_words(session, caller()))
 
 
 @blueprint.get("/token")

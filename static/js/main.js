@@ -6,4 +6,5 @@ import "./load.js";
 import "./menu.js";
 import "./selection.js";
 import "./sheet.js";
+import "./suggest.js";
 import "./swap.js";

@@ -8,12 +8,13 @@ from flask import flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app import clock
+from app.domain.redirects import local_path
 from app.errors import Conflict, NotFound
 from app.extensions import app_settings
 from app.models.uploads import SessionState, UploadSession
 from app.queries.admin import SessionFilters, get_session, list_session_files, list_sessions
 from app.queries.events import list_events
-from app.queries.people import list_workspaces
+from app.queries.people import workspace_names
 from app.queries.uploads import FileToSend
 from app.services import administration
 from app.services.multipart import state_now
@@ -65,14 +66,14 @@ def upload_sessions() -> ResponseReturnValue:
     """List them, the newest first; a word that is no filter counts as none."""
     with reading() as session:
         leaf = list_sessions(session, _filters(), turn_of(number_of))
-        workspaces = list_workspaces(session, caller())
+        workspaces = workspace_names(session, caller())
     return render(
         "admin/upload_sessions.html",
         "admin/_upload_sessions.html",
         rows=leaf.rows,
         arrivals=administration.count_arrivals(leaf.rows),
         neighbours=neighbours(leaf, lambda row: row.upload.traceset_seq),
-        workspaces=[workspace for workspace, _ in workspaces],
+        workspaces=workspaces,
         states=STATES,
         ages=list(AGES),
         chosen={name: request.args.get(name, "") for name in ("state", "owner", "workspace", "age")},
@@ -134,7 +135,7 @@ def sweep() -> ResponseReturnValue:
     ended = {what: count for what, count in administration.sweep_now(caller()).items() if count}
     told = ", ".join(f"{count} {what}" for what, count in ended.items())
     flash(f"The sweep ended: {told}" if told else "The sweep found nothing to end")
-    return redirect(url_for("web.admin.library" if "library" in request.form else "web.admin.upload_sessions"), 303)
+    return redirect(local_path(request.form.get("next"), url_for("web.admin.upload_sessions")), 303)
 
 
 def _require_changeable() -> None:

@@ -25,7 +25,6 @@ class UploadPage {
     this.view = new ProgressView(this.find("progress"));
     this.transfer = null;
     this.listen();
-    this.fetchSuggestions();
     this.markHeld();
     root.hidden = false;
     this.offerOwn();
@@ -77,15 +76,6 @@ class UploadPage {
     place.hidden = coverage === null;
     place.textContent = coverage === null ? "" : visible(coverage.text);
     place.className = `coverage ${coverage?.isGood ? "is-good" : "is-warn"}`;
-  }
-
-  async fetchSuggestions() {
-    try {
-      const response = await fetch(this.root.dataset.suggestionsUrl, { headers: { "X-Fragment": "1" } });
-      if (response.ok) this.form.suggest(await response.json());
-    } catch {
-      // Nobody needs suggestions.
-    }
   }
 
   async open() {
@@ -202,9 +192,9 @@ class UploadPage {
     }
   }
 
-  /** After a reload the page goes on with what it was at. */
+  /** The page goes on with what a link led to or, after a reload, with what it was at. */
   offerOwn() {
-    const item = this.root.querySelector(`[data-upload-id="${ownUpload() ?? ""}"]`);
+    const item = this.root.querySelector(`[data-upload-id="${window.CSS.escape(this.root.dataset.asked || ownUpload() || "")}"]`);
     if (item) this.offer(item);
   }
 

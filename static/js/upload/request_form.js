@@ -66,13 +66,6 @@ export class RequestForm {
     this.#writeSummary([message]);
   }
 
-  suggest(known) {
-    for (const [name, values] of Object.entries(known)) {
-      const list = document.getElementById(`${name}-known`);
-      list?.replaceChildren(...values.map((value) => new Option("", value)));
-    }
-  }
-
   #metadata(declaration, faults) {
     const { shape = {}, parallelism = {}, ...rest } = readMembers(this.field("members").value, "members", faults);
     const metadata = {};

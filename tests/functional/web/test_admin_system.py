@@ -60,7 +60,9 @@ def test_the_last_sweep_is_kept(owner: Api, admin_page: Browser, moved_clock: Cl
     owner.open({"a": 1})
     moved_clock.pass_by(hours=25)
 
-    assert admin_page.sent_on("/admin/sweep", {"library": "yes"}) == "/admin/library"
+    assert (
+        admin_page.sent_on("/admin/sweep", admin_page.page("/admin/library").form("/admin/sweep")) == "/admin/library"
+    )
 
     text = admin_page.page("/admin/library").text
     assert "asked for by admin@tests.example" in text

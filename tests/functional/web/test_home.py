@@ -2,6 +2,7 @@
 
 from tests.functional.web.conftest import BrowserOf
 from tests.support.api import Api
+from tests.support.clock import Clock
 from tests.support.pages import Browser
 
 
@@ -39,6 +40,24 @@ def test_uploads_under_way_are_shown_with_their_progress(owner: Api, owner_page:
     assert "4 B of 10 B" in fragment.text
     assert fragment.all("progress", max="10", value="4")
     assert "Uploads under way" not in viewer_page.page("/").text
+
+
+def test_an_upload_under_way_leads_to_where_it_can_go_on(owner: Api, owner_page: Browser) -> None:
+    session = owner.open({"a": 4}, name="Half sent")
+
+    way = owner_page.page("/").links()["Continue"]
+
+    assert way == f"/tracesets/upload?session={session['uploadId']}"
+    assert owner_page.page(way).all("div", data_asked=session["uploadId"])
+
+
+def test_an_upload_whose_time_has_run_out_is_not_under_way(
+    owner: Api, browser_of: BrowserOf, moved_clock: Clock
+) -> None:
+    owner.open({"a": 4}, name="Half sent")
+    moved_clock.pass_by(hours=25)
+
+    assert "Uploads under way" not in browser_of("owner").page("/").text
 
 
 def test_progress_is_for_those_who_see_the_traceset(owner: Api, stranger_page: Browser, nobody: Browser) -> None:

@@ -299,6 +299,7 @@ def test_an_upload_under_way_says_so(owner: Api, owner_page: Browser) -> None:
     page = owner_page.page(f"/tracesets/{session['tracesetId']}")
 
     assert "The upload is not complete." in page.text
+    assert page.links()["Continue it"] == f"/tracesets/upload?session={session['uploadId']}"
     assert "uploading" in page.text
     assert not any(link.startswith("Download") for link in page.links())
 

@@ -55,8 +55,27 @@ def test_the_list_shows_what_its_person_sees(owner: Api, viewer_page: Browser, s
 
     assert names(ours) == ["Everybody's", "Ours"]
     assert names(theirs) == ["Everybody's"]
-    for shown in ("nightly", "llama", "16", "1 B", "ready", "Shared", "just now"):
+    for shown in ("nightly", "Llama", "16", "1 B", "ready", "Shared", "just now"):
         assert shown in ours.text
+
+
+@pytest.mark.parametrize(
+    ("metadata", "shown"),
+    [
+        ({"workload_family": "GPT-3 Ünïcode"}, "GPT-3 Ünïcode"),
+        ({"more": "x" * 10_000, "workload_family": "LLaMA"}, "llama"),
+        ({"workload_family": 7}, ""),
+    ],
+    ids=["as declared", "among much", "no word"],
+)
+def test_a_family_is_shown_as_it_was_declared(
+    owner: Api, owner_page: Browser, metadata: dict[str, object], shown: str
+) -> None:
+    make(owner, "Traced", workloadMetadata=metadata)
+
+    (row,) = owner_page.page("/tracesets").all("tr")[1:]
+
+    assert "".join(list(row)[7].itertext()) == shown
 
 
 @pytest.mark.parametrize(

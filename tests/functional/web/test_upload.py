@@ -48,6 +48,27 @@ def test_own_open_uploads_are_offered_and_those_of_others_not(
     assert "Not mine" not in page.text
 
 
+def test_an_upload_that_a_link_led_to_is_offered_also_to_another_editor(
+    owner: Api, browser_of: BrowserOf, people_here: People
+) -> None:
+    path = f"/tracesets/upload?session={owner.open({'a': 1}, name='Handed over')['uploadId']}"
+    people_here.editor.open({"a": 1}, name="Own")
+
+    page = browser_of("editor").page(path)
+
+    assert [" ".join(item.itertext()).split()[0] for item in page.all("li", data_upload_id=None)] == ["Handed", "Own"]
+    assert "cannot be continued" not in page.text
+    assert "Handed over" not in browser_of("stranger").page(path).text
+
+
+def test_an_upload_that_cannot_go_on_is_told_to_who_came_for_it(owner: Api, owner_page: Browser) -> None:
+    session = owner.open({"a": 1}, name="Ended")
+    owner.delete(f"/tracesets/upload-url/{session['uploadId']}")
+
+    for asked in (session["uploadId"], "<b>\"'"):
+        assert "cannot be continued" in owner_page.page("/tracesets/upload", session=asked).text
+
+
 def test_an_upload_that_has_run_out_is_not_offered(owner: Api, owner_page: Browser, moved_clock: Clock) -> None:
     owner.open({"a": 1})
     moved_clock.pass_by(hours=25)
@@ -62,7 +83,7 @@ def test_words_in_use_are_suggested_as_they_are_spelt(owner: Api, owner_page: Br
         owner.open({"a": 1}, workloadMetadata=words, tags=["Night run"])
     owner.open({"a": 1}, workloadMetadata={"workload_family": 3, "precision": "bf16", "x": "y" * 10_000})
 
-    found = owner_page.get("/tracesets/upload/suggestions").json
+    found = owner_page.get("/tracesets/suggestions").json
 
     assert found == {
         "workload_family": ["Llama", "GPT-3"],
@@ -76,7 +97,7 @@ def test_words_in_use_are_suggested_as_they_are_spelt(owner: Api, owner_page: Br
 def test_words_of_tracesets_that_one_may_not_see_are_not_suggested(owner: Api, stranger_page: Browser) -> None:
     owner.open({"a": 1}, workloadMetadata={"precision": "secret"}, tags=["secret"])
 
-    response = stranger_page.get("/tracesets/upload/suggestions")
+    response = stranger_page.get("/tracesets/suggestions")
 
     assert "secret" not in response.text
 
