@@ -6,7 +6,7 @@ python -m tests.benchmarks [NAME...]
 import subprocess
 import sys
 
-BENCHMARKS = ("signing", "sessions", "disk_throughput", "memory", "listing", "load", "client")
+BENCHMARKS = ("signing", "sessions", "disk_throughput", "memory", "listing", "pages", "load", "client")
 
 
 def main() -> int:

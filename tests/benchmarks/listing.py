@@ -9,34 +9,24 @@ size. The caller reads 20 of 200 workspaces; `admin` reads all.
 
 import argparse
 import json
-import sqlite3
 import statistics
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
-from flask import Flask, Response
-from flask_migrate import upgrade
-from sqlalchemy import event, text
-from werkzeug.test import create_environ, run_wsgi_app
+from flask import Response
+from sqlalchemy import text
 
-from app import create_app
 from app.api.auth import authenticate
-from app.domain.access import Role
 from app.extensions import db
-from app.services import people, workspaces
-from app.settings import Settings
-from tests.benchmarks.listing_data import N_WORKSPACES, NEWEST, fill_postgres, fill_sqlite, workspace_id
-from tests.servers.postgres import PostgresServer
+from tests.benchmarks.deployment import READ, Deployment, database_urls, deploy
+from tests.benchmarks.listing_data import NEWEST
 from tests.support.api import JSON
+from tests.support.statements import statements_of
 
-READ = [workspace_id(number) for number in range(3, N_WORKSPACES, 10)]
 DEEP = 1000
 """The page that counts as a deep one, or the middle of a list that has fewer."""
 CASES: Mapping[str, Mapping[str, Any]] = {
@@ -90,28 +80,6 @@ CASES: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass
-class Deployment:
-    """An app on a filled database, with a token of each caller."""
-
-    app: Flask
-    size: int
-    tokens: Mapping[str, str]
-    body: bytes = b""
-
-    def call(self, path: str, who: str, query: Mapping[str, Any]) -> tuple[float, bytes]:
-        """Seconds that one request takes the application, and its body."""
-        headers = {"Authorization": f"Bearer {self.tokens[who]}"}
-        environ = create_environ(path, query_string=urlencode(query, doseq=True), headers=headers)
-        start = time.perf_counter()
-        chunks, status, _ = run_wsgi_app(self.app, environ)
-        body = b"".join(chunks)
-        seconds = time.perf_counter() - start
-        if not status.startswith("200"):
-            raise RuntimeError(f"{path}: {status} {body!r}")
-        return seconds, body
-
-
-@dataclass
 class Measured:
     """One case: medians in seconds. The body of the references is that of the last size."""
 
@@ -132,8 +100,10 @@ def main() -> None:
     parser.add_argument("--explain", action="store_true", help="show the plans at the last size")
     options = parser.parse_args()
     for database in options.database or ("sqlite", "postgres"):
-        with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, _urls(database, Path(folder)) as url_of:
-            deployments = [_deploy(url_of(size), Path(folder) / str(size), size) for size in options.sizes]
+        with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, database_urls(database, Path(folder)) as url_of:
+            deployments = [deploy(url_of(size), Path(folder) / str(size), size) for size in options.sizes]
+            for deployment in deployments:
+                _add_references(deployment)
             _print_indexes(deployments[-1])
             for who in ("member", "admin"):
                 cases = {name: query for name, query in CASES.items() if options.only in name}
@@ -147,49 +117,6 @@ def main() -> None:
             for deployment in deployments:
                 with deployment.app.app_context():
                     db.engine.dispose()
-
-
-@contextmanager
-def _urls(database: str, folder: Path) -> Iterator[Callable[[int], str]]:
-    if database == "sqlite":
-        yield lambda size: f"sqlite:///{folder}/{size}.sqlite3"
-        return
-    with PostgresServer() as server:
-        yield lambda size: server.url(server.create_database(f"listing_{size}"))
-
-
-def _deploy(url: str, folder: Path, size: int) -> Deployment:
-    """Fill a database behind its first migration, as one that is older than the list; then bring it up to date."""
-    app = create_app(
-        Settings(data_dir=folder, database_url=url, secret_key="benchmark", sweep_interval=0, log_level="ERROR")
-    )
-    start = time.perf_counter()
-    with app.app_context():
-        upgrade(revision="0001")
-        with db.engine.connect().execution_options(writes=True) as connection, connection.begin():
-            raw: Any = connection.connection.driver_connection
-            (fill_sqlite if isinstance(raw, sqlite3.Connection) else fill_postgres)(raw, size)
-        filled = time.perf_counter()
-        upgrade()
-        with db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.execute(text("VACUUM ANALYZE" if db.engine.dialect.name == "postgresql" else "PRAGMA optimize"))
-        deployment = Deployment(app, size, {"member": _member(), "admin": _admin()})
-    _add_references(deployment)
-    upgraded = time.perf_counter()
-    print(f"{size} tracesets: filled in {filled - start:.0f} s, migrated in {upgraded - filled:.0f} s", flush=True)
-    return deployment
-
-
-def _member() -> str:
-    people.create_user("member@benchmark.example")
-    for workspace in READ:
-        workspaces.set_member(workspaces.OPERATOR, workspace, "member@benchmark.example", Role.VIEWER)
-    return people.create_token("member@benchmark.example")
-
-
-def _admin() -> str:
-    people.create_user("admin@benchmark.example", is_admin=True)
-    return people.create_token("admin@benchmark.example")
 
 
 def _add_references(deployment: Deployment) -> None:
@@ -209,7 +136,7 @@ def _measure(deployments: Sequence[Deployment], who: str, name: str, query: JSON
     for one, of_one in zip(deployments, asked, strict=True):
         for _ in range(12):  # PostgreSQL keeps a plan from the eleventh time on.
             one.body = one.call("/api/v1/tracesets", who, of_one)[1]
-    with _statements(deployments[-1]) as statements:
+    with statements_of(deployments[-1].app) as statements:
         deployments[-1].call("/api/v1/tracesets", who, asked[-1])
     bare, signed_in, views = [], [], [[] for _ in deployments]
     for _ in range(rounds):
@@ -238,24 +165,6 @@ def _deep_cursor(deployment: Deployment, who: str) -> JSON:
     return {"next": cursor}
 
 
-@contextmanager
-def _statements(deployment: Deployment) -> Iterator[list[tuple[str, Any]]]:
-    """What the app asks its database in the block, with the parameters."""
-    with deployment.app.app_context():
-        engine = db.engine
-    seen: list[tuple[str, Any]] = []
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: object, *_: object) -> None:
-        if not statement.startswith(("BEGIN", "PRAGMA")):
-            seen.append((statement, parameters))
-
-    event.listen(engine, "before_cursor_execute", note)
-    try:
-        yield seen
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
-
-
 def _print(one: Measured) -> None:
     views = "".join(f"{seconds * 1000:9.2f}" for seconds in one.views)
     ratios = f"{one.views[-1] / one.bare:7.1f} {one.views[-1] / one.signed_in:6.1f} {one.views[-1] / one.views[0]:6.2f}"
@@ -280,7 +189,7 @@ def _print_indexes(deployment: Deployment) -> None:
 
 
 def _print_plans(deployment: Deployment, who: str, query: JSON) -> None:
-    with _statements(deployment) as statements:
+    with statements_of(deployment.app) as statements:
         deployment.call("/api/v1/tracesets", who, {name: value for name, value in query.items() if name != "next"})
     with deployment.app.app_context(), db.engine.connect() as connection:
         explain = "EXPLAIN (ANALYZE, COSTS OFF)" if db.engine.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
