@@ -72,6 +72,11 @@ class Row:
         """Whether bearer tokens count, and errors are JSON."""
         return self.rule.startswith(API)
 
+    @property
+    def is_form(self) -> bool:
+        """Whether a browser's session may change something by this, so that its CSRF token must come along."""
+        return self.method != "GET" and not isinstance(self.body, bytes)
+
 
 #                  nobody  stranger  viewer     editor     owner   admin   read-only token
 EVERYONE = Access("yes     yes       yes        yes        yes     yes     yes")

@@ -1,6 +1,7 @@
 """Every route, asked by every kind of caller (K1, K2): the answer, what it tells, and what it changes."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -45,6 +46,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("rows", [rows], ids=["all"])
     if "row" in metafunc.fixturenames:
         metafunc.parametrize("row", rows, ids=str)
+    if "form_row" in metafunc.fixturenames:
+        metafunc.parametrize("form_row", [row for row in rows if row.is_form], ids=str)
     if "api_row" in metafunc.fixturenames:
         metafunc.parametrize("api_row", [row for row in rows if row.is_api], ids=str)
 
@@ -85,6 +88,20 @@ def test_each_person_gets_the_same_of_the_api_by_session(world: World, api_row: 
     promised = {caller: expected(api_row, caller) for caller in PERSONS}
 
     assert {caller: outcome(world, api_row, caller, by_session=True) for caller in PERSONS} == promised
+
+
+@pytest.mark.parametrize("token", ["none", "another session's"])
+def test_no_form_is_taken_without_the_token_of_its_session(world: World, form_row: Row, token: str) -> None:
+    caller = "owner" if form_row.access.of("owner") == YES else "admin"
+    visitor = world.visitor(caller, by_session=True)
+    foreign = None if token == "none" else world.visitor("nobody", by_session=False).csrf_token
+    request = replace(visitor, csrf_token=foreign).request_of(form_row, world.standing)
+
+    with world.writing() as written:
+        answer = visitor.client.open(**request, buffered=True)
+
+    assert (answer.status_code, written) == (401 if form_row.is_api else 400, [])
+    assert "lost touch with your session" in answer.text or "CSRF token" in answer.text
 
 
 def expected(row: Row, caller: str) -> Outcome:

@@ -132,7 +132,7 @@ class Visitor:
         if row.is_api:
             headers |= {"X-CSRFToken": self.csrf_token} if self.csrf_token else {}
             return {"path": path, "method": row.method, "headers": headers, "json": things.fill(row.body)}
-        fields = {**things.fill(row.body or {}), "csrf_token": self.csrf_token}
+        fields = {**things.fill(row.body or {}), "csrf_token": self.csrf_token or ""}
         return {
             "path": path,
             "method": row.method,
