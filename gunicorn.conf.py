@@ -1,12 +1,14 @@
 """How gunicorn serves Tracesets; the application's own settings are in app/settings.py.
 
-`HOST`, `PORT`, `WEB_CONCURRENCY` (processes) and `WEB_THREADS` (per process) are read here, and every option can
-be given on gunicorn's command line. A thread is held for as long as a part streams in or a completion is waited
-for, hence many of them.
+`HOST`, `PORT`, `WEB_CONCURRENCY` (processes), `WEB_THREADS` (per process) and `WEB_PATIENCE` (seconds) are read here,
+and every option can be given on gunicorn's command line. A thread is held for as long as a part streams in or a
+completion is waited for, hence many of them.
 """
 
 import os
 import pathlib
+import socket
+import struct
 import tempfile
 
 bind = f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
@@ -16,6 +18,8 @@ threads = int(os.environ.get("WEB_THREADS", "32"))
 timeout = 120
 graceful_timeout = 30
 keepalive = 75
+# How long a client may stay silent in the middle of a request, or take nothing of its answer.
+patience = int(os.environ.get("WEB_PATIENCE", "60"))
 # Nobody steers it by a socket, and two servers of one account would fight for its path.
 control_socket_disable = True
 # A traceset's file may have a name of 1,024 bytes, each of which takes three characters in a URL.
@@ -28,6 +32,18 @@ if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix=OWN_METRICS)
 metrics_folder = pathlib.Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
 metrics_folder.mkdir(parents=True, exist_ok=True)
+
+
+def when_ready(server):
+    """Let no client hold a thread by silence: gunicorn itself gives reading and writing no limit.
+
+    What is set for a listener holds for the connections that it accepts. Source: Linux, `sk_clone_lock`.
+    """
+    for listener in server.LISTENERS:
+        for direction in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            listener.sock.setsockopt(socket.SOL_SOCKET, direction, struct.pack("ll", patience, 0))
+    # It would log a stack for each of them.
+    server.log.error_log.addFilter(lambda line: not (line.exc_info and isinstance(line.exc_info[1], BlockingIOError)))
 
 
 def post_worker_init(worker):

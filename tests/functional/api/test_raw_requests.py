@@ -1,12 +1,15 @@
 """Requests that no well-behaved client sends, byte by byte to a real gunicorn (G1, G2, G7)."""
 
 import json
+import socket
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+import requests
 
-from tests.conftest import Databases
+from tests.conftest import Databases, PeopleOf, Serve
 from tests.support.api import ok
 from tests.support.server import AppServer, RemoteApi
 
@@ -214,3 +217,82 @@ def test_paths_that_lead_nowhere_are_404(server: AppServer, token: bytes, path: 
 
     assert (status, headers["content-type"], set(said)) == (404, "application/json", {"error"})
     assert set(said["error"]) == {"message"}
+
+
+# -- two requests in one, and requests without an end
+
+HIDDEN = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: smuggled\r\n\r\n"
+"""What a proxy that reads a request differently would have taken for part of it."""
+NO_CHUNKS = b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ([b"Content-Length: 5", b"Transfer-Encoding: chunked"], NO_CHUNKS),
+        ([b"Transfer-Encoding: chunked", b"Content-Length: 5"], NO_CHUNKS),
+        ([b"Content-Length: 0", length_of(HIDDEN)], b""),
+        ([b"Content-Length: 0, 65"], b""),
+        ([b"Content-Length: +0"], b""),
+        ([b"Transfer-Encoding: xchunked"], NO_CHUNKS),
+        ([b"Transfer-Encoding: chunked, identity"], NO_CHUNKS),
+        ([b"Transfer-Encoding: chunked", b"Transfer-Encoding: identity"], NO_CHUNKS),
+        ([b"Transfer-Encoding : chunked"], NO_CHUNKS),
+        ([b"X-Folded: a", b" Transfer-Encoding: chunked"], NO_CHUNKS),
+        ([b"Transfer-Encoding: chunked"], b"-1\r\n\r\n" + NO_CHUNKS),
+        ([b"Transfer-Encoding: chunked"], b"1\r\nxyz\r\n" + NO_CHUNKS),
+        ([b"X-Bare: a\nTransfer-Encoding: chunked"], NO_CHUNKS),
+        ([b"Host: y"], b""),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_a_request_whose_end_can_be_read_in_two_ways_is_refused(
+    server: AppServer, headers: list[bytes], body: bytes
+) -> None:
+    ambiguous = b"\r\n".join([b"POST /login HTTP/1.1", b"Host: x", *headers, b"", body])
+
+    said = server.converse(ambiguous + HIDDEN)
+
+    assert said.split(b" ", 2)[1] in (b"400", b"501")
+    assert said.count(b"HTTP/1.1 ") == 1
+    assert b"smuggled" not in said
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        b"GET /healthz HT",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+        request(
+            b"POST /login HTTP/1.1", b"Content-Type: application/x-www-form-urlencoded", length_of(b"x" * 9), body=b"x"
+        ),
+        request(OPEN, b"Authorization: Bearer x", length_of(b"x" * 9), body=b"x"),
+    ],
+    ids=["line", "headers", "form", "API"],
+)
+def test_a_client_that_falls_silent_holds_no_thread_for_ever(one_thread: AppServer, beginning: bytes) -> None:
+    with socket.create_connection(one_thread.address) as silent:
+        silent.sendall(beginning)
+
+        assert requests.get(f"{one_thread.origin}/healthz", timeout=20).status_code == 200
+
+
+def test_a_client_that_takes_nothing_of_its_answer_holds_no_thread_for_ever(
+    one_thread: AppServer, people_of: PeopleOf
+) -> None:
+    owner = people_of(one_thread).owner
+    traceset = owner.upload({"a": bytes(32 * 1024 * 1024)})
+    path = urlsplit(ok(owner.get(f"/tracesets/{traceset['id']}/download"))["url"]).path
+
+    with socket.create_connection(one_thread.address) as silent:
+        silent.sendall(request(b"GET %s HTTP/1.1" % path.encode()))
+
+        assert requests.get(f"{one_thread.origin}/healthz", timeout=20).status_code == 200
+
+
+@pytest.fixture
+def one_thread(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> AppServer:
+    """A host that a single client could hold, and that waits for a second."""
+    monkeypatch.setenv("WEB_THREADS", "1")
+    monkeypatch.setenv("WEB_PATIENCE", "1")
+    return serve()
