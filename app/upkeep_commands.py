@@ -3,12 +3,14 @@
 import json
 from collections import Counter
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 from flask import Flask
 from flask.cli import with_appcontext
 
 from app.commands import told
+from app.services.backup import make_backup, restore_backup
 from app.services.fsck import Finding, find_faults
 
 NAMED_TRACESETS = 10
@@ -17,7 +19,8 @@ NAMED_TRACESETS = 10
 
 def init_app(app: Flask) -> None:
     """Add the commands to `flask`."""
-    app.cli.add_command(fsck)
+    for command in (fsck, backup, restore):
+        app.cli.add_command(command)
 
 
 @click.command("fsck")
@@ -54,3 +57,29 @@ def _sentence(n_found: Counter[str], n_left: int) -> str:
         return "Database and store agree."
     each = ", ".join(f"{n} {fault}" for fault, n in sorted(n_found.items()))
     return f"{n_found.total()} found ({each}), {n_found.total() - n_left} repaired, {n_left} left."
+
+
+@click.command("backup")
+@click.argument("path", type=click.Path(path_type=Path, resolve_path=True))
+@with_appcontext
+@told
+def backup(path: Path) -> None:
+    """Copy the database and the disk store to PATH, which must not exist, while others go on.
+
+    Of a bucket a list of its objects is kept, and not their bytes.
+    """
+    about = make_backup(path)
+    for key in about.missing:
+        click.echo(f"missing in the store, and so in the backup: {key}", err=True)
+    click.echo(f"{path}: the database (schema {about.schema}) and {about.objects} objects of {about.size} bytes")
+
+
+@click.command("restore")
+@click.argument("path", type=click.Path(path_type=Path, resolve_path=True))
+@click.option("--allow-missing", is_flag=True, help="Go on although objects are missing.")
+@with_appcontext
+@told
+def restore(path: Path, *, allow_missing: bool) -> None:
+    """Fill this empty deployment from a backup, and bring it to the newest schema."""
+    about = restore_backup(path, allow_missing=allow_missing)
+    click.echo(f"{about.objects} objects and the database as of {about.made_at}; look at it by `flask fsck`")

@@ -10,7 +10,7 @@ tracesets that they harm, and nothing more.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice, takewhile
@@ -80,8 +80,12 @@ def _check_library(*, repair: bool) -> Iterator[Finding]:
         for page in batch:
             yield from _check_counts(page, repair=repair)
             yield from _check_states(page, repair=repair)
-        for unlike in in_parallel(store, _unlike_the_store, batch):
-            yield from _look_closely(unlike)
+        needed = [[row for row in page if row.state is LibraryState.STORED and row.n_names] for page in batch]
+        unlike = in_parallel(
+            store, lambda page: unlike_the_store({row.key: (row.size, row.etag) for row in page}), needed
+        )
+        for page, keys in zip(needed, unlike, strict=True):
+            yield from _look_closely([row for row in page if row.key in keys])
 
 
 def _library_pages() -> Iterator[list[LibraryRow]]:
@@ -115,18 +119,17 @@ def _check_states(page: Sequence[LibraryRow], *, repair: bool) -> Iterator[Findi
         yield Finding(Fault.ABANDONED_FILE, key, "no session sends it any more", is_repaired=repair)
 
 
-def _unlike_the_store(page: Sequence[LibraryRow]) -> list[LibraryRow]:
-    """The rows whose object is not listed as the row tells."""
-    expected = {row.key: row for row in page if row.state is LibraryState.STORED and row.n_names}
-    if not expected:
-        return []
-    # The database may sort otherwise than the store; what lies between the two ends holds the page in any order.
-    first, last = min(expected), max(expected)
-    for found in takewhile(lambda found: found.key <= last, object_store().objects(first[:-1], closely=True)):
-        row = expected.get(found.key)
-        if row is not None and (found.size, found.etag) == (row.size, row.etag):
-            del expected[found.key]
-    return list(expected.values())
+def unlike_the_store(expected: Mapping[str, tuple[int, str | None]]) -> set[str]:
+    """The keys whose objects the store does not list with the size and ETag that are expected of them."""
+    unlike = dict(expected)
+    if expected:
+        # The database may sort otherwise than the store; what lies between the two ends holds all keys in any order.
+        first, last = min(expected), max(expected)
+        listed = object_store().objects(after=first[:-1], closely=True)
+        for found in takewhile(lambda found: found.key <= last, listed):
+            if unlike.get(found.key) == (found.size, found.etag):
+                del unlike[found.key]
+    return set(unlike)
 
 
 def _look_closely(unlike: Sequence[LibraryRow]) -> Iterator[Finding]:

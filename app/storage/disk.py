@@ -40,7 +40,6 @@ from app.storage.base import (
 )
 from app.storage.disk_format import (
     Manifest,
-    Segment,
     list_segments,
     load_manifest,
     load_stored,
@@ -182,7 +181,7 @@ class DiskStore:
             return stored
 
     def is_intact(self, key: str, stored: Stored) -> bool:
-        """As `ObjectStore.is_intact`; the bytes are read again where a file's times have changed."""
+        """As `ObjectStore.is_intact`; the bytes are read where a file's times have changed, and then not again."""
         with _disk_errors():
             manifest = load_manifest(object_path(self._objects, key))
             if manifest is None:
@@ -190,7 +189,10 @@ class DiskStore:
             if manifest is None or manifest.stored != stored:
                 return False
             folder = upload_folder(self._objects, key, manifest.upload_id)
-            return all(segment.is_intact(folder) for segment in manifest.segments)
+            seen = manifest.seen_in(folder)
+            if seen is not None and seen != manifest:
+                self._remember(key, manifest, seen)
+            return seen is not None
 
     def read(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         """As `ObjectStore.read`; that there is such an object, of whole segments, is checked at the call."""
@@ -201,7 +203,7 @@ class DiskStore:
                 raise ObjectGone(key)
             end = manifest.stored.size if length is None else min(start + length, manifest.stored.size)
             folder = upload_folder(self._objects, key, manifest.upload_id)
-            spans = list(_spans(manifest, start, end))
+            spans = list(manifest.spans(start, end))
             if not all(segment.has_its_length(folder) for segment, _, _ in spans):
                 raise ObjectDamaged(key)
         return chain.from_iterable(_read_segment(folder / str(s.number), first, n) for s, first, n in spans)
@@ -225,6 +227,34 @@ class DiskStore:
             self._require_root()
             for shard in shards(self._objects):
                 yield from self._objects_in(shard, after or "", closely=closely)
+
+    def copy_to(self, other: "DiskStore", key: str) -> Stored | None:
+        """Put the object into another store too, by hard links where both lie on one file system; may be repeated.
+
+        It is the caller's to see that the copy reaches the disk. The manifest keeps the times of the files that were
+        copied, so that the first look at the copy reads its bytes.
+
+        Returns:
+            The object; None where it is not here, or not whole.
+        """
+        with _disk_errors():
+            manifest = load_manifest(object_path(self._objects, key))
+            if manifest is None:
+                self._require_root()
+                return None
+            if other._whole(key) == manifest.stored:
+                return manifest.stored
+            other.delete([key])
+            source, target = (upload_folder(at._objects, key, manifest.upload_id) for at in (self, other))
+            draft = other._tmp / secrets.token_hex(16)
+            draft.mkdir()
+            if not manifest.copy_segments(source, draft):
+                remove(draft)
+                return None
+            make_parents(target, below=other._objects)
+            draft.rename(target)
+            other._write_manifest(key, manifest)
+        return manifest.stored
 
     # Care
 
@@ -263,12 +293,21 @@ class DiskStore:
             frozen.rename(folder)
             raise PartsRefused(upload_id)
         sync_folder(frozen)
+        self._write_manifest(key, manifest)
+        return manifest
+
+    def _write_manifest(self, key: str, manifest: Manifest) -> None:
         with self._draft() as draft:
             with draft.open("xb", buffering=0) as file:
                 file.write(manifest.dump())
                 os.fsync(file.fileno())
             draft.rename(object_path(self._objects, key))
-        return manifest
+
+    def _remember(self, key: str, known: Manifest, seen: Manifest) -> None:
+        """Keep the times of files that were read and found right, so that the next look need not read them."""
+        with suppress(OSError), self._locked(key):
+            if load_manifest(object_path(self._objects, key)) == known:
+                self._write_manifest(key, seen)
 
     def _objects_in(self, shard: Path, after: str, *, closely: bool) -> Iterator[FoundObject]:
         if f"lib/{shard.name}/~" <= after:
@@ -288,8 +327,7 @@ class DiskStore:
         manifest = load_manifest(object_path(self._objects, key))
         if manifest is None:
             return None
-        folder = upload_folder(self._objects, key, manifest.upload_id)
-        return manifest.stored if all(segment.has_its_length(folder) for segment in manifest.segments) else None
+        return manifest.stored if manifest.is_in(upload_folder(self._objects, key, manifest.upload_id)) else None
 
     @contextmanager
     def _draft(self) -> Iterator[Path]:
@@ -341,16 +379,6 @@ def _open_uploads(shard: Path, names: set[str]) -> Iterator[OpenUpload]:
         stem, _, upload_id = name.partition(".")
         if is_upload_id(upload_id):
             yield OpenUpload(f"lib/{shard.name}/{stem}", upload_id, begun_at(upload_id))
-
-
-def _spans(manifest: Manifest, start: int, end: int) -> Iterator[tuple[Segment, int, int]]:
-    """What the object's bytes from `start` to `end`, which lies within it, are: segment, first byte in it, length."""
-    offset = 0
-    for segment in manifest.segments:
-        first, last = max(start - offset, 0), min(end - offset, segment.size)
-        if first < last:
-            yield segment, first, last - first
-        offset += segment.size
 
 
 def _read_segment(path: Path, start: int, length: int) -> Iterator[bytes]:

@@ -11,9 +11,10 @@ reads no more than that, and one line with the segments and the times that their
 import hashlib
 import json
 import os
+import shutil
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -54,21 +55,39 @@ class Segment:
         except FileNotFoundError:
             return False
 
-    def is_intact(self, folder: Path) -> bool:
-        """Whether the folder holds this segment; its bytes are read only where length or times have changed."""
+    def seen_in(self, folder: Path) -> "Segment | None":
+        """This segment with the times that its file has now; None where the folder does not hold it whole.
+
+        Its bytes are read only where length or times have changed.
+        """
         try:
             with (folder / str(self.number)).open("rb", buffering=0) as file:
                 status = os.fstat(file.fileno())
                 if status.st_size != self.size + TRAILER_SIZE:
-                    return False
+                    return None
                 if (status.st_mtime_ns, status.st_ctime_ns) == (self.mtime_ns, self.ctime_ns):
-                    return True
+                    return self
                 digest = hashlib.sha256()
                 for chunk in read_exactly(file.fileno(), 0, self.size):
                     digest.update(chunk)
-                return digest.hexdigest() == self.sha256 and _read_trailer(file.fileno()) == (self.size, self.sha256)
+                if digest.hexdigest() != self.sha256 or _read_trailer(file.fileno()) != (self.size, self.sha256):
+                    return None
+                return replace(self, mtime_ns=status.st_mtime_ns, ctime_ns=status.st_ctime_ns)
         except (FileNotFoundError, ObjectDamaged):
-            return False
+            return None
+
+    def copy(self, source: Path, target: Path) -> None:
+        """Put the segment's file into another folder too, by a hard link where the file system can.
+
+        Segments are never changed, only replaced and removed, so two names may share one file.
+        """
+        name = str(self.number)
+        try:
+            (target / name).hardlink_to(source / name)
+        except FileNotFoundError:
+            raise
+        except OSError:  # Another file system, one without links, or one that has no more of them for this file.
+            shutil.copy2(source / name, target / name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +102,38 @@ class Manifest:
     def of(cls, upload_id: str, segments: Sequence[Segment]) -> Self:
         """The manifest of an object of these segments."""
         return cls(upload_id, _stored(sum(one.size for one in segments), _etag(segments)), tuple(segments))
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether the folder holds all segments, by their lengths."""
+        return all(segment.has_its_length(folder) for segment in self.segments)
+
+    def seen_in(self, folder: Path) -> Self | None:
+        """This manifest with the times of the folder's files; None where a segment is gone or altered."""
+        seen: list[Segment] = []
+        for segment in self.segments:
+            found = segment.seen_in(folder)
+            if found is None:
+                return None
+            seen.append(found)
+        return replace(self, segments=tuple(seen))
+
+    def copy_segments(self, source: Path, target: Path) -> bool:
+        """Put all segments into another folder too; False where they are not all there."""
+        try:
+            for segment in self.segments:
+                segment.copy(source, target)
+        except FileNotFoundError:
+            return False
+        return self.is_in(target)
+
+    def spans(self, start: int, end: int) -> Iterator[tuple[Segment, int, int]]:
+        """What the object's bytes from `start` to `end`, within it, are: segment, first byte in it, length."""
+        offset = 0
+        for segment in self.segments:
+            first, last = max(start - offset, 0), min(end - offset, segment.size)
+            if first < last:
+                yield segment, first, last - first
+            offset += segment.size
 
     def dump(self) -> bytes:
         """The file's content."""

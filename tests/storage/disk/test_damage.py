@@ -8,6 +8,7 @@ import pytest
 
 from app.storage.base import ObjectDamaged, ObjectGone
 from app.storage.disk import DiskStore
+from app.storage.disk_format import list_segments, load_manifest
 from tests.storage.disk.on_disk import (
     bytes_of,
     make,
@@ -111,3 +112,23 @@ def test_read_of_bytes_that_are_missing_is_refused_before_the_first_of_them(
     with pytest.raises(ObjectDamaged):
         store.read(made.key)
     assert b"".join(store.read(made.key, 0, 5)) == b"first"
+
+
+def test_what_was_read_and_found_right_need_not_be_read_again(root: Path, store: DiskStore) -> None:
+    made = make(store, b"first", b"second")
+    path = segment_file(root, made.key)
+    manifest = root / "objects" / made.key
+    wait_for_the_next_tick(path)
+    (root / "link").hardlink_to(path)
+    before = load_manifest(manifest)
+    assert before is not None
+    assert list(before.segments) != list_segments(path.parent)
+
+    assert store.is_intact(made.key, made.stored)
+
+    after = load_manifest(manifest)
+    assert after is not None
+    assert list(after.segments) == list_segments(path.parent)
+    assert (after.stored, after.upload_id) == (before.stored, before.upload_id)
+    path.write_bytes(b"X" + path.read_bytes()[1:])
+    assert not store.is_intact(made.key, made.stored)
