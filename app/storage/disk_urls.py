@@ -4,6 +4,8 @@ A token is `payload.signature`; the payload is JSON in URL-safe base64 and ends 
 the signature differs for each purpose. Why not itsdangerous' own serializers: they compress each payload, and count
 the age of a token from its making where we promise a moment.
 
+Archives, which the application serves on whichever store, carry such tokens too.
+
 All parts of a file share one token, which is made once: a session of 1,024 files of 64 parts has 65,536 URLs.
 """
 
