@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.access import Caller
 from app.domain.listing import DEFAULT_LIMIT, DEFAULT_SORT, SortKey
-from app.models.tracesets import Kind
+from app.models.tracesets import MAX_TAGS, Kind
 from app.queries import listing_routes
 from app.queries.listing_conditions import Filters, Shelf
 from app.queries.listing_routes import COLUMNS, ENDLESS, Route, find_route, order_of
@@ -48,7 +48,7 @@ def list_items(
         after: only rows behind this place.
     """
     workspaces = _workspaces(caller, filters.workspace_id)
-    if workspaces == []:
+    if workspaces == [] or len(filters.tags) > MAX_TAGS:  # nothing has more tags than that
         return []
     question = _Question(session, workspaces, kind=kind, filters=filters, sort=sort, limit=limit, after=after)
     return question.answer()

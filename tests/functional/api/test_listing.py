@@ -94,3 +94,12 @@ def test_a_parameter_that_cannot_be_read_is_told(owner: Api, query: str, fragmen
 @pytest.mark.parametrize("query", ["search=%FF%FE", "unknown=1", "limit=&sort=&next=&status=&tag=&workspaceId=", "&&="])
 def test_what_means_nothing_is_no_fault(owner: Api, query: str) -> None:
     assert ok(owner.call("GET", "/tracesets", query=query)) == NOTHING
+
+
+@pytest.mark.parametrize(("n_asked", "n_found"), [(4, 2), (5, 1), (50, 1), (51, 0), (1300, 0)])
+def test_any_number_of_tags_may_be_asked_for_at_once(owner: Api, n_asked: int, n_found: int) -> None:
+    owner.open({"a": 1}, tags=[f"t{i}" for i in range(50)])
+    owner.open({"a": 1}, tags=[f"t{i}" for i in range(4)])
+
+    for more in ({}, {"sort": "name"}, {"sort": "status,name"}, {"search": "a"}, {"status": "uploading"}):
+        assert len(ids(owner, tag=[f"t{i}" for i in range(n_asked)], **more)) == n_found
