@@ -5,11 +5,14 @@ and every option can be given on gunicorn's command line. A thread is held for a
 completion is waited for, hence many of them.
 """
 
+import json
 import os
 import pathlib
 import socket
 import struct
 import tempfile
+
+from gunicorn import util
 
 bind = f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
 worker_class = "gthread"
@@ -44,6 +47,22 @@ def when_ready(server):
             listener.sock.setsockopt(socket.SOL_SOCKET, direction, struct.pack("ll", patience, 0))
     # It would log a stack for each of them.
     server.log.error_log.addFilter(lambda line: not (line.exc_info and isinstance(line.exc_info[1], BlockingIOError)))
+
+
+def write_error(client, status, reason, message):
+    """Answer a request that cannot be read at all, in the shape that every error of the API has."""
+    body = json.dumps({"error": {"message": message or reason}}).encode()
+    head = (
+        f"HTTP/1.1 {status} {reason}",
+        "Connection: close",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    )
+    util.write_nonblock(client, "\r\n".join((*head, "", "")).encode() + body)
+
+
+# gunicorn would answer in HTML, and has no setting for it.
+util.write_error = write_error
 
 
 def post_worker_init(worker):

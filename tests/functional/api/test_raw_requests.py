@@ -296,3 +296,37 @@ def one_thread(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> AppServer:
     monkeypatch.setenv("WEB_THREADS", "1")
     monkeypatch.setenv("WEB_PATIENCE", "1")
     return serve()
+
+
+LISTING = b"GET /api/v1/tracesets"
+
+
+@pytest.mark.parametrize(
+    ("line", "headers", "status"),
+    [
+        (LISTING + b"?search=" + b"a" * 9000 + b" HTTP/1.1", [], 414),
+        (LISTING + b"?next=" + b"a" * 30_000 + b" HTTP/1.1", [], 414),
+        (LISTING + b" HTTP/1.1", [b"Authorization: Bearer " + b"a" * 9000], 431),
+        (LISTING + b" HTTP/1.1", [b"X-%d: x" % i for i in range(200)], 431),
+        (LISTING + b" HTTP/1.1", [b"Bad header: x"], 400),
+        (LISTING + b" HTTP/1.1", [b"Content-Length: -1"], 400),
+        (LISTING + b" HTTP/1.1", [b"Content-Length: 1", b"Content-Length: 2"], 400),
+        (LISTING + b" with spaces HTTP/1.1", [], 400),
+        (b"GET /api/v1/\xff HTTP/1.1", [], 400),
+        (OPEN, [b"Content-Length: 5", b"Transfer-Encoding: chunked"], 400),
+        (OPEN, [b"Expect: something"], 417),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_the_server_itself_cannot_read_is_told_in_json_too(
+    server: AppServer, line: bytes, headers: list[bytes], status: int
+) -> None:
+    told, fields, said = answer(server.converse(request(line, *headers), ends=False))
+
+    assert (told, fields["content-type"], set(said), set(said["error"])) == (
+        status,
+        "application/json",
+        {"error"},
+        {"message"},
+    )
+    assert said["error"]["message"]
