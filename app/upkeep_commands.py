@@ -7,19 +7,22 @@ from pathlib import Path
 
 import click
 from flask import Flask
-from flask.cli import with_appcontext
+from flask.cli import AppGroup, with_appcontext
 
 from app.commands import told
 from app.services.backup import make_backup, restore_backup
 from app.services.fsck import Finding, find_faults
+from app.services.store_trial import try_store
 
 NAMED_TRACESETS = 10
 """How many tracesets a line names before it counts the rest."""
 
+storage = AppGroup("storage", help="The object store.")
+
 
 def init_app(app: Flask) -> None:
     """Add the commands to `flask`."""
-    for command in (fsck, backup, restore):
+    for command in (fsck, backup, restore, storage):
         app.cli.add_command(command)
 
 
@@ -83,3 +86,19 @@ def restore(path: Path, *, allow_missing: bool) -> None:
     """Fill this empty deployment from a backup, and bring it to the newest schema."""
     about = restore_backup(path, allow_missing=allow_missing)
     click.echo(f"{about.objects} objects and the database as of {about.made_at}; look at it by `flask fsck`")
+
+
+@storage.command("check")
+@told
+def check_storage() -> None:
+    """Try all that is asked of the object store, as the server and as a client.
+
+    The exit status is 1 where something is wrong.
+    """
+    words = {True: "right", False: "WRONG", None: "not tried"}
+    is_wrong = False
+    for tried in try_store():
+        is_wrong |= tried.is_right is False
+        click.echo(f"{words[tried.is_right]:9}  {tried.what}: {tried.message}")
+    if is_wrong:
+        raise SystemExit(1)

@@ -22,6 +22,7 @@ from app.storage.base import FoundObject, ObjectGone, OpenUpload, Part, PartsRef
 from app.storage.boto import BotoClients, asking
 from app.storage.disposition import attachment
 from app.storage.keys import is_key
+from app.storage.lifecycle import concerns
 from app.storage.signing import Credentials, sign_parts
 
 _ROOT = "lib/"
@@ -34,6 +35,10 @@ _ABORT_PAUSES = (0, 0.1, 0.3, 1)
 
 class _PastTheEnd(Exception):
     """The object ends before the range that was asked for begins."""
+
+
+class _NoRules(Exception):
+    """The bucket has no lifecycle rules."""
 
 
 class _Unclear(StoreUnavailable):
@@ -248,6 +253,15 @@ class S3Store:
         """List one object: unlike HEAD, the answer to a refused listing says what is wrong."""
         with asking("show a sign of life"):
             self._boto.clients().probe.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix + _ROOT, MaxKeys=1)
+
+    def lifecycle_rules(self) -> list[Mapping[str, Any]]:
+        """The bucket's own rules that concern our keys; raises StoreUnavailable where they may not be read."""
+        try:
+            with asking("show its lifecycle rules", {"NoSuchLifecycleConfiguration": _NoRules}):
+                answer = self._boto.clients().store.get_bucket_lifecycle_configuration(Bucket=self._bucket)
+        except _NoRules:
+            return []
+        return [rule for rule in answer.get("Rules", []) if concerns(rule, self._prefix + _ROOT)]
 
     def _at(self, key: str) -> dict[str, str]:
         return {"Bucket": self._bucket, "Key": self._prefix + key}
