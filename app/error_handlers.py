@@ -16,6 +16,8 @@ from app.observability import request_id
 
 MAX_MESSAGE = 4000
 """Characters. A message quotes what it speaks of, and a request may hold a name of millions."""
+_SECRET = ("/objects/", "/archives/", "/login/")
+"""Addresses that are a permission by themselves; no page repeats them."""
 _CHUNK = 1024 * 1024
 _DRAINED = 128 * 1024 * 1024
 """Bytes of a refused body that are read all the same."""
@@ -48,9 +50,10 @@ def _http(exc: HTTPException) -> ResponseReturnValue:
     if isinstance(exc, RequestEntityTooLarge):
         limit = request.max_content_length
         return _answer(413, f"The request body is larger than the limit of {limit} bytes")
+    place = "this address" if request.path.startswith(_SECRET) else request.path
     message = {
-        404: f"There is nothing at {request.path}",
-        405: f"{request.method} is not allowed at {request.path}",
+        404: f"There is nothing at {place}",
+        405: f"{request.method} is not allowed at {place}",
     }.get(status, exc.description or HTTPStatus(status).phrase)
     response = _answer(status, message)
     if isinstance(exc, MethodNotAllowed) and exc.valid_methods:

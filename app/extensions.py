@@ -36,6 +36,8 @@ def database_config(settings: Settings) -> dict[str, Any]:
         "pool_size": settings.database_pool_size,
         "max_overflow": settings.database_pool_size,
         "pool_timeout": 20,
+        # Else the log of a fault would hold what people typed.
+        "hide_parameters": True,
         "json_deserializer": from_json,
     }
     if url.startswith("sqlite"):

@@ -14,7 +14,8 @@ from app.transactions import reading
 def create_app(settings: Settings | None = None) -> Flask:
     """The application with these settings, or those of the environment."""
     settings = settings or Settings()
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    # What lies there is for the application's account alone.
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     observability.configure_logging(settings)
 
     app = Flask("tracesets", root_path=str(ROOT), template_folder="templates", static_folder="static")

@@ -88,6 +88,11 @@ def request_id() -> str:
     return identifier
 
 
+def note_person(user_id: int | None) -> None:
+    """Let the further log lines of this request tell whose it is."""
+    structlog.contextvars.bind_contextvars(user_id=user_id)
+
+
 def _method() -> str:
     known = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
     return request.method if request.method in known else "OTHER"

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, session
@@ -12,6 +13,7 @@ TOKEN_PREFIX = "tracesets_"  # noqa: S105 - the word that every token begins wit
 """All API tokens begin so, for the scanners that look for leaked secrets."""
 SHOWN_PREFIX_LENGTH = len(TOKEN_PREFIX) + 6
 _SESSION_KEY = "secret"
+_HSTS = f"max-age={365 * 86_400}; includeSubDomains"
 
 
 def new_token() -> str:
@@ -68,13 +70,16 @@ def content_security_policy(settings: Settings) -> str:
 
 def init_app(app: Flask, settings: Settings) -> None:
     """Set what protects forms and cookies, and add the security headers to every response that does not set its own."""
+    is_https = (settings.base_url or "").startswith("https://")
     app.config.update(
-        SESSION_COOKIE_NAME="tracesets_session",
+        # Browsers take a cookie of such a name from this very host alone, and by https.
+        SESSION_COOKIE_NAME="__Host-tracesets_session" if is_https else "tracesets_session",
+        PERMANENT_SESSION_LIFETIME=timedelta(seconds=settings.sign_in_ttl),
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
         # Else every answer would set it anew, those of style sheets too.
         SESSION_REFRESH_EACH_REQUEST=False,
-        SESSION_COOKIE_SECURE=(settings.base_url or "").startswith("https://"),
+        SESSION_COOKIE_SECURE=is_https,
         # Each door asks for the token itself: the pages always, the API where a browser's session is the credential.
         WTF_CSRF_CHECK_DEFAULT=False,
         # The token lives as long as the session it belongs to; an upload may take a day.
@@ -88,4 +93,6 @@ def init_app(app: Flask, settings: Settings) -> None:
         response.headers.setdefault("X-Frame-Options", "DENY")
         response.headers.setdefault("Referrer-Policy", "same-origin")
         response.headers.setdefault("Content-Security-Policy", policy)
+        if is_https:
+            response.headers.setdefault("Strict-Transport-Security", _HSTS)
         return response

@@ -42,6 +42,7 @@ class Settings(BaseSettings):
     download_url_ttl: Annotated[int, Field(ge=1, le=604_800)] = 900
     complete_timeout: Annotated[float, Field(gt=0)] = 60
     complete_lease: Annotated[float, Field(gt=0)] = 60
+    sign_in_ttl: Annotated[int, Field(ge=60)] = 30 * 86_400
     default_ttl_days: Annotated[int, Field(ge=0, le=36_500)] = 365
     enable_trace_routes: bool = True
     trace_routes_read_only: bool = False

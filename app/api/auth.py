@@ -7,7 +7,7 @@ from wtforms import ValidationError
 from app.api.rate_limits import count_request
 from app.domain.access import Caller
 from app.errors import Unauthenticated
-from app.observability import request_id
+from app.observability import note_person, request_id
 from app.schemas.endpoints import Endpoint
 from app.security import session_secret
 from app.services.people import authenticate_token
@@ -25,6 +25,7 @@ def authenticate() -> None:
     if isinstance(endpoint, Endpoint) and endpoint.is_public:
         return
     g.caller = _by_token() if "Authorization" in request.headers else _by_session()
+    note_person(g.caller.user_id)
     count_request(g.caller)
 
 

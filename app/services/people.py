@@ -18,9 +18,12 @@ from app.services import events
 from app.transactions import reading, transaction
 
 LINK_LIFETIME = timedelta(hours=1)
-MIN_PASSWORD_LENGTH = 10
-MAX_PASSWORD_LENGTH = 1000
-"""Characters; a bound on the work that one attempt to sign in costs."""
+MIN_PASSWORD_LENGTH = 12
+MAX_PASSWORD_LENGTH = 128
+"""Characters; a bound on the work that one attempt to sign in costs.
+
+Source of both: OWASP ASVS 4.0.3, requirements 2.1.1 and 2.1.2.
+"""
 LAST_USE_PRECISION = timedelta(minutes=1)
 """How often the use of a token is written down: a list of tokens needs no more, and reading must not write."""
 

@@ -10,7 +10,7 @@ from flask_wtf.csrf import CSRFError
 from app.domain.access import Caller
 from app.errors import Invalid, Unauthenticated
 from app.extensions import csrf
-from app.observability import request_id
+from app.observability import note_person, request_id
 from app.security import session_secret
 from app.services.sign_in import SignedIn, find_signed_in
 
@@ -38,6 +38,7 @@ def guard() -> ResponseReturnValue | None:
     found = find_signed_in(secret, remote_address=request.remote_addr, request_id=request_id()) if secret else None
     if found is not None:
         g.signed_in, g.caller = found, found.caller
+        note_person(found.caller.user_id)
     elif not getattr(current_app.view_functions[request.endpoint or ""], "is_public", False):
         return _send_to_the_door()
     try:

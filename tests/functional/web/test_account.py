@@ -62,7 +62,7 @@ def test_a_change_needs_the_current_password_and_signs_out_the_other_browsers(ap
 @pytest.mark.parametrize(
     ("new", "again", "told"),
     [
-        ("short", "short", "between 10 and 1000 characters"),
+        ("short", "short", "between 12 and 128 characters"),
         (PASSWORD, PASSWORD + "!", "The two new passwords differ"),
         ("", "", "Type a new password"),
     ],

@@ -11,7 +11,8 @@ from app import clock
 from app.models.people import User
 from app.services import people, sign_in
 from app.transactions import transaction
-from tests.functional.web.conftest import BrowserOf
+from tests.functional.web.conftest import BrowserAt, BrowserOf
+from tests.support.clock import Clock
 from tests.support.pages import PASSWORD, Browser
 
 EMAIL = "pat@tests.example"
@@ -231,14 +232,22 @@ def test_signing_out_everywhere_ends_all_sessions_of_the_person_alone(
     assert signed_in(owner_page)
 
 
-def test_a_session_ends_by_itself(owner_page: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    almost = datetime.now(UTC) + sign_in.SESSION_LIFETIME - timedelta(minutes=1)
-    monkeypatch.setattr(clock, "now", lambda: almost)
-    assert signed_in(owner_page)
+@pytest.mark.parametrize(("settings", "lifetime"), [({}, {"days": 30}), ({"sign_in_ttl": 3600}, {"hours": 1})])
+def test_a_session_ends_by_itself(
+    make_app: Callable[..., Flask],
+    browser_at: BrowserAt,
+    moved_clock: Clock,
+    settings: dict[str, int],
+    lifetime: dict[str, int],
+) -> None:
+    browser = browser_at(make_app(**settings), "owner")
+    moved_clock.pass_by(**lifetime)
+    moved_clock.pass_by(minutes=-1)
+    assert signed_in(browser)
 
-    monkeypatch.setattr(clock, "now", lambda: almost + timedelta(minutes=2))
+    moved_clock.pass_by(minutes=2)
 
-    assert not signed_in(owner_page)
+    assert not signed_in(browser)
 
 
 @pytest.mark.parametrize("token", ["", "ImE5.altered.token"])
@@ -258,7 +267,11 @@ def test_a_fragment_asked_for_without_a_session_is_no_redirect(nobody: Browser) 
 def test_https_keeps_the_cookie_to_itself(make_app: Callable[..., Flask]) -> None:
     browser = Browser(make_app(base_url="https://traces.example.org"))
 
-    assert "Secure" in browser.get("/login").headers["Set-Cookie"]
+    cookie = browser.get("/login").headers["Set-Cookie"]
+
+    assert cookie.startswith("__Host-tracesets_session=")
+    assert {"Secure", "HttpOnly", "Path=/", "SameSite=Lax"} <= set(cookie.split("; "))
+    assert "Domain" not in cookie
 
 
 def test_pages_are_not_kept_by_others(owner_page: Browser, browser_of: BrowserOf) -> None:
