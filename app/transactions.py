@@ -52,7 +52,12 @@ def transaction() -> Iterator[Session]:
     """
     with _session(writes=True) as session:
         yield session
-        session.commit()
+        try:
+            session.commit()
+        except DBAPIError:
+            # How far it came nobody knows. SQLAlchemy takes such a transaction for ended, and does not roll it back.
+            session.invalidate()
+            raise
 
 
 def changed(session: Session, statement: Update | Delete) -> int:

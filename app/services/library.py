@@ -14,7 +14,7 @@ import structlog
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from app.errors import Unavailable
+from app.errors import AppError, Unavailable
 from app.extensions import object_store
 from app.models.tracesets import LibraryFile, LibraryState, TracesetFile
 from app.models.uploads import UploadFile
@@ -113,10 +113,10 @@ def condemned_of(session: Session, upload_id: str) -> list[LibraryFile]:
 
 
 def discard_quietly(upload_id: str) -> None:
-    """Discard what an ended session had sent; what a silent store keeps, a sweep deletes."""
-    with reading() as session:
-        condemned = condemned_of(session, upload_id)
+    """Discard what an ended session had sent; what cannot be discarded now, a sweep deletes."""
     try:
+        with reading() as session:
+            condemned = condemned_of(session, upload_id)
         discard(condemned)
-    except Unavailable as exc:
+    except AppError as exc:
         log.warning("discard.postponed", upload_id=upload_id, error=exc.message)

@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, update
 from sqlalchemy.orm import Session
 
 from app import clock
-from app.errors import AppError, Conflict, StoreUnavailable
+from app.errors import AppError, Conflict, DatabaseUnavailable, StoreUnavailable
 from app.extensions import object_store
 from app.models.uploads import SessionState, UploadFile, UploadSession
 from app.queries.uploads import FileToSend, files_to_send
@@ -56,6 +56,8 @@ def begin_missing(upload_id: str) -> list[FileToSend]:
     try:
         in_parallel(store, begin, missing)
         files = _store_multipart_ids(upload_id, begun)
+    except DatabaseUnavailable:
+        raise  # It may have taken the ids, and only its answer was lost. If it has not, a sweep ends these uploads.
     except AppError:
         _abort_quietly(begun)
         raise
