@@ -5,6 +5,9 @@ import json
 import pytest
 from flask import Flask
 
+from app.models.tracesets import MAX_FILES
+from app.services.uploads import MAX_PARTS
+from app.settings import Settings
 from tests.conftest import MakeApp, PeopleOf
 from tests.support.api import Api, ok, refused
 from tests.support.database import assert_nothing_stored
@@ -220,6 +223,15 @@ def test_a_body_over_the_limit_is_413_with_its_code(make_app: MakeApp, people_of
 
     assert ok(owner.call("POST", OPEN, data=fits))["uploadId"]
     refused(owner.call("POST", OPEN, data=fits.replace(b"xx", b"xxx")), 413, "2000 bytes")
+
+
+def test_the_completion_of_as_many_parts_as_may_be_opened_is_within_the_limit() -> None:
+    part = {"partNumber": 10_000, "etag": f'"{"0" * 64}"'}  # as the disk store's, which are the longest
+    file = {"name": "x" * 100, "parts": []}
+
+    most = MAX_PARTS * len(json.dumps(part) + ", ") + MAX_FILES * len(json.dumps(file) + ", ")
+
+    assert most < Settings.model_fields["max_body_size"].default
 
 
 def test_unknown_members_and_absent_ones_are_alike(owner: Api) -> None:
