@@ -28,7 +28,7 @@ class AppServer:
     """One host: a gunicorn with its workers.
 
     Args:
-        settings: of the deployment, by their field names; the credentials of S3 are inherited.
+        settings: of the deployment, by their field names; None: the default. The credentials of S3 are inherited.
         folder: takes the log and the metrics.
         workers: processes beside the master.
         application: what it serves, in gunicorn's words.
@@ -44,7 +44,8 @@ class AppServer:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / f"gunicorn-{port}.log"
         metrics = folder / f"metrics-{port}"
-        variables = {f"TRACESETS_{name.upper()}": _written(value) for name, value in self.settings.items()}
+        told = {name: value for name, value in self.settings.items() if value is not None}
+        variables = {f"TRACESETS_{name.upper()}": _written(value) for name, value in told.items()}
         variables |= {"PROMETHEUS_MULTIPROC_DIR": str(metrics), "WEB_CONCURRENCY": str(workers)}
         self._command = [
             "env",
