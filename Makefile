@@ -29,7 +29,7 @@ test: $(VENV)/.installed-for-tests
 
 # Against a real S3 server (Ceph's gateway, over http and https), which the tests start and stop.
 test-s3: $(VENV)/.installed-for-tests
-	tests/servers/system_packages.sh postgres ceph
+	tests/servers/system_packages.sh postgres ceph chromium
 	$(BIN)/pytest -m s3
 
 # Thousands of requests made up from the API's document, whose every answer must be as described.

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -68,8 +68,10 @@ def test_a_person_signs_in_by_a_link_sets_a_password_and_signs_in_by_it(page: Pa
 
 
 def test_a_traceset_is_found_by_typing_validated_downloaded_promoted_and_deleted(
-    page: Page, site: Site, tmp_path: Path
+    page: Page, serve: Serve, make_app: MakeApp, people_of: PeopleOf, store: dict[str, Any], tmp_path: Path
 ) -> None:
+    server = serve(**store)
+    site = Site(server.origin, make_app(**store), people_of(server).owner)
     content = bytes(range(256)) * 100
     traceset_id = make(site, "Llama 70B, step 900", content)
     for number in range(3):

@@ -148,6 +148,7 @@ class FaultyProxy:
 def _answer(request: BaseHTTPRequestHandler, status: int, body: bytes) -> None:
     request.send_response(status)
     request.send_header("Content-Length", str(len(body)))
+    request.send_header("Access-Control-Allow-Origin", "*")  # As stores do, so that the script of a page may see it.
     request.end_headers()
     if request.command != "HEAD":
         request.wfile.write(body)
