@@ -15,6 +15,7 @@ import pytest
 from flask import Flask
 from flask_migrate import upgrade
 from jinja2 import BytecodeCache, FileSystemBytecodeCache
+from sqlalchemy import make_url
 
 from app import create_app
 from app.domain.access import Role
@@ -83,6 +84,11 @@ class Databases:
                 shutil.copy(source, f"{copy}{suffix}")
         return f"sqlite:///{copy}"
 
+    def drop(self, url: str) -> None:
+        """Remove such a copy, of which hundreds would fill the server; a file goes with its folder."""
+        if self.postgres is not None:
+            self.postgres.drop_database(str(make_url(url).database))
+
 
 def _make_people() -> tuple[dict[str, str], str]:
     """The tokens of the tests' people, and the workspace that they share."""
@@ -130,6 +136,7 @@ def new_deployment(request: pytest.FixtureRequest, folder: Path) -> Iterator[dic
                 "s3_addressing_style": "path",
             }
         yield settings
+    databases.drop(settings["database_url"])
 
 
 @pytest.fixture
