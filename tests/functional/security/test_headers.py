@@ -43,6 +43,14 @@ def test_no_answer_is_framed_sniffed_or_told_to_others(app: Flask, path: str) ->
 
 
 @every_kind_of_answer
+def test_no_answer_tells_a_version(app: Flask, path: str) -> None:
+    headers = get(app, path).headers
+
+    assert {"Server", "X-Powered-By", "Via"}.isdisjoint(headers.keys())
+    assert not app.debug
+
+
+@every_kind_of_answer
 def test_a_site_that_has_https_is_asked_for_by_it_alone(make_app: MakeApp, path: str) -> None:
     assert "max-age=31536000" in get(make_app(base_url=ORIGIN), path).headers["Strict-Transport-Security"]
     assert "Strict-Transport-Security" not in get(make_app(), path).headers

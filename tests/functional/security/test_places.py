@@ -1,11 +1,14 @@
 """Nobody is led elsewhere: neither browsers, nor the server itself, nor a path out of its folder."""
 
 import socket
+import stat
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from flask import Flask
 
+from tests.conftest import MakeApp
 from tests.functional.web.conftest import BrowserAt
 from tests.support.api import Api, file_spec, ok
 from tests.support.upkeep import sweep
@@ -35,6 +38,15 @@ def test_the_server_never_visits_an_external_url(
 
     with pytest.raises(BlockingIOError):
         elsewhere.accept()
+
+
+def test_the_data_folder_is_for_its_account_alone(make_app: MakeApp, tmp_path: Path) -> None:
+    folder = tmp_path / "var"
+
+    make_app(data_dir=folder, secret_key=None)
+
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "secret_key").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("target", ["//evil.example/", "https://evil.example/", "/\\evil.example", "/\t/evil.example"])

@@ -76,6 +76,17 @@ def test_a_password_that_will_not_do_is_told_beside_its_field(
     assert page.all("input", aria_invalid="true")
 
 
+@pytest.mark.parametrize(
+    "password",
+    ["twelve chars", "  two  spaces  ", "🦊" * 12, "漢字" * 32, "a" * 12, "x" * 128],
+    ids=["twelve", "spaces", "emoji", "kanji", "one letter", "long"],
+)
+def test_any_characters_make_a_password(app: Flask, owner_page: Browser, password: str) -> None:
+    set_password(owner_page, password)
+
+    assert Browser(app).sent_on("/login", {"email": "owner@tests.example", "password": password}) == "/"
+
+
 def test_a_token_is_shown_once_and_works(app: Flask, owner_page: Browser) -> None:
     token = make_token(owner_page, days="30")
 
