@@ -4,8 +4,10 @@ from flask import Flask
 from sqlalchemy import update
 
 from app.models.people import User
+from app.services import people
 from tests.conftest import MakeApp, People, PeopleOf
 from tests.support.api import Api, ok, refused
+from tests.support.clock import Clock
 from tests.support.database import change
 
 
@@ -32,6 +34,39 @@ def test_a_role_that_was_lost_is_lost_at_once(people_here: People) -> None:
     refused(people_here.editor.complete(session, files), 404)
     refused(people_here.editor.get(f"/tracesets/{session['tracesetId']}"), 404)
     assert ok(people_here.owner.complete(session, files), 201)["status"] == "ready"
+
+
+def test_a_role_that_became_less_counts_in_the_middle_of_an_upload(people_here: People) -> None:
+    editor = people_here.editor
+    session = editor.open({"a": 1, "b": 1})
+    files = editor.send(session, {"a": b"x", "b": b"y"})
+    path = f"/tracesets/upload-url/{session['uploadId']}"
+    members = f"/workspaces/{people_here.owner.workspace_id}/members"
+    assert people_here.owner.call("PUT", f"{members}/editor@tests.example", {"role": "viewer"}).status_code == 204
+
+    refused(editor.complete(session, files), 403)
+    refused(editor.delete(path), 403)
+    refused(editor.delete(f"/tracesets/{session['tracesetId']}"), 403)
+    refused(editor.post("/tracesets/upload-url", editor.request_of({"a": 1})), 400, editor.workspace_id)
+    assert ok(editor.get(path))["state"] == "open"
+    assert people_here.owner.call("PUT", f"{members}/editor@tests.example", {"role": "editor"}).status_code == 204
+    assert ok(editor.complete(session, files), 201)["status"] == "ready"
+
+
+def test_a_token_that_ends_in_the_middle_of_an_upload_leaves_it_to_another(
+    app: Flask, people_of: PeopleOf, moved_clock: Clock
+) -> None:
+    with app.app_context():
+        tokens = [people.create_token("owner@tests.example", days=days) for days in (1, None)]
+    short, long = (Api(app, token, workspace_id=people_of(app).owner.workspace_id) for token in tokens)
+    moved_clock.pass_by(hours=23)
+    session = short.open({"a": 1})
+    files = short.send(session, {"a": b"x"})
+    moved_clock.pass_by(hours=1)
+
+    refused(short.complete(session, files), 401)
+
+    assert ok(long.complete(session, files), 201)["status"] == "ready"
 
 
 def test_uploading_to_the_universal_workspace_needs_editor_there(people_here: People) -> None:

@@ -224,6 +224,19 @@ def test_a_part_that_is_sent_again_meanwhile_is_told_and_the_session_stays_open(
     assert_ready(slow_app, slow_owner, session, CONTENTS | {"rank_0.et": b"x" * 100})
 
 
+def test_a_completion_moves_no_byte(make_app: MakeApp, people_of: PeopleOf, faulty_store: FaultyStore) -> None:
+    owner = people_of(make_app(**faulty_store.settings)).owner
+    session, files = opened_by(owner)
+    n_before = len(faulty_store.proxy.requests)
+
+    ok(owner.complete(session, files), 201)
+
+    asked = faulty_store.proxy.requests[n_before:]
+    # Of each file the parts are listed, it is finished and looked at.
+    assert sorted(seen.method for seen in asked) == sorted(["GET", "POST", "HEAD"] * len(CONTENTS))
+    assert all("uploadId" in seen.query for seen in asked if seen.method != "HEAD")
+
+
 # -- a store that fails
 
 
