@@ -252,7 +252,8 @@ class S3Store:
     def check(self) -> None:
         """List one object: unlike HEAD, the answer to a refused listing says what is wrong."""
         with asking("show a sign of life"):
-            self._boto.clients().probe.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix + _ROOT, MaxKeys=1)
+            probe = self._boto.clients().probe
+            _require_listing(probe.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix + _ROOT, MaxKeys=1))
 
     def lifecycle_rules(self) -> list[Mapping[str, Any]]:
         """The bucket's own rules that concern our keys; raises StoreUnavailable where they may not be read."""
@@ -312,10 +313,14 @@ class S3Store:
 
     def _pages(self, operation: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         paginator = self._boto.clients().store.get_paginator(operation)
-        pages: Iterator[dict[str, Any]] = iter(
-            paginator.paginate(**arguments, PaginationConfig={"PageSize": self._page_size})
-        )
-        return pages
+        for page in paginator.paginate(**arguments, PaginationConfig={"PageSize": self._page_size}):
+            _require_listing(page)
+            yield page
+
+
+def _require_listing(answer: Mapping[str, Any]) -> None:
+    """Raise KeyError for what somebody else answers in the store's place, which reads as a listing of nothing."""
+    answer["IsTruncated"]
 
 
 def _seconds_until(until: datetime) -> int:

@@ -118,9 +118,11 @@ def test_a_fault_is_told_as_one(faulty: Faulty, operation: Callable[[ObjectStore
 def test_a_page_of_somebody_else_in_the_stores_place_is_a_fault(faulty: Faulty) -> None:
     faulty.proxy.rule = lambda method, path, query: (200, b"<html><body>Please sign in</body></html>")
 
-    for operation in ("begin", "stat", "finish"):
+    for operation in ("begin", "stat", "finish", "parts", "abort", "abort by key", "open_uploads", "objects"):
         with pytest.raises(StoreUnavailable):
             OPERATIONS[operation](faulty.store)
+    with pytest.raises(StoreUnavailable):
+        faulty.store.check()
 
 
 def test_a_store_that_is_away_is_told_at_once(moto: MotoServer) -> None:
