@@ -189,7 +189,7 @@ TABLE = (
     Row("POST", "/workspaces", PAGE, 303, body={"name": "New"}),
     Row("GET", "/tracesets", PAGE),
     Row("GET", "/tracesets/upload", PAGE),
-    Row("GET", "/tracesets/upload/suggestions", PAGE),
+    Row("GET", "/tracesets/suggestions", PAGE),
     Row("GET", "/tracesets/upload/token", PAGE),
     # -- the pages of a workspace and of what is in it
     Row("GET", "/workspaces/<workspace_id>", READ_PAGE),
