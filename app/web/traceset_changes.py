@@ -21,6 +21,7 @@ from app.services.promotion import promote_traceset
 from app.services.selections import MAX_SELECTED, Outcome
 from app.transactions import reading
 from app.web.auth import caller
+from app.web.filters import visible
 from app.web.pages import render
 
 blueprint = Blueprint("traceset_changes", __name__, url_prefix="/tracesets")
@@ -186,7 +187,9 @@ def _promote_form(traceset: Traceset, data: dict[str, str] | None = None) -> Pro
     with reading() as session:
         targets = _targets(caller(), workspace_names(session, caller()))
     form.workspace_id.choices = [
-        SelectChoice(value=target, label=name) for target, name in targets.items() if target != traceset.workspace_id
+        SelectChoice(value=target, label=visible(name))
+        for target, name in targets.items()
+        if target != traceset.workspace_id
     ]
     return form
 

@@ -12,6 +12,7 @@ from werkzeug.test import TestResponse
 
 PASSWORD = "correct horse battery"
 _BLOCKS = {"td", "th", "tr", "li", "dt", "dd", "p", "div", "h1", "h2", "h3", "label", "option", "button", "a", "form"}
+_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _VOID_OF_LABEL = ("hidden", "submit", "button", "reset", "image")
 
 
@@ -70,6 +71,7 @@ class Page:
             assert title.startswith(self.heading), f"{title!r} does not begin with {self.heading!r}"
         self._check_forms(set(ids))
         self._check_policy()
+        self._check_directions()
 
     def _check_forms(self, ids: set[str | None]) -> None:
         labelled = {label.get("for") for label in self.root.iter("label")}
@@ -101,6 +103,14 @@ class Page:
             if element.tag in ("script", "img", "link", "iframe"):
                 source = element.get("src") or element.get("href") or ""
                 assert source.startswith("/"), f"{element.tag} from {source}"
+
+    def _check_directions(self) -> None:
+        """Text of people that turns the text around it stands in fields alone, and where it is copied from."""
+        for element in self.root.iter():
+            shown = [text for name, text in element.attrib.items() if name not in ("value", "data-copy")]
+            shown += [element.tail or "", "" if element.tag == "textarea" else element.text or ""]
+            for text in shown:
+                assert not _TURNS.search(text), f"a control of direction in {element.tag}: {text!r}"
 
 
 class Browser:

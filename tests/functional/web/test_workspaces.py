@@ -2,8 +2,6 @@
 
 import pytest
 
-from tests.functional.web.conftest import BrowserOf
-from tests.functional.web.test_tracesets import HOSTILE, written
 from tests.support.api import Api, ok
 from tests.support.pages import Browser
 
@@ -114,13 +112,3 @@ def test_its_page_sums_up_what_is_in_it(owner: Api, viewer_page: Browser) -> Non
     assert "12 B in its tracesets 1 uploading 1 ready" in page.text
     assert page.links()["Half"] == f"/tracesets/{session['tracesetId']}"
     assert "Elsewhere" not in page.text
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_are_text(browser_of: BrowserOf, name: str) -> None:
-    browser = browser_of("owner")
-    path = browser.sent_on("/workspaces", {"name": name})
-
-    assert browser.page(path).heading == " ".join(written(name).split())
-    for other in ("/workspaces", "/tracesets", "/"):
-        browser.page(other)
