@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
+from sqlalchemy import update
 
 from app.extensions import object_store
-from app.models.tracesets import LibraryFile
+from app.models.tracesets import LibraryFile, Traceset
 from app.settings import MIB
 from tests.conftest import MakeApp, PeopleOf
 from tests.functional.conftest import FaultyStore
 from tests.support.api import JSON, Api, file_spec, ok, refused
-from tests.support.database import column
+from tests.support.database import change, column
 
 THREE = ["file_integrity", "metadata_complete", "topology_correlation"]
 DEEP = ["rank_coverage", "content_checksum", "trace_format"]
@@ -98,6 +99,17 @@ def test_what_is_uploading_is_not_complete(owner: Api) -> None:
     assert list(checks) == THREE
     assert [checks[name]["passed"] for name in THREE] == [False, False, True]
     assert "a, b" in checks["metadata_complete"]["message"]
+
+
+def test_primary_files_without_a_rank_count_are_not_complete(app: Flask, owner: Api) -> None:
+    metadata = {"shape": {"rankCount": 2}}
+    traceset = owner.upload({"a": b"x"}, files=[file_spec("a", 1, "primary")], workloadMetadata=metadata)
+    assert checks_of(owner, traceset["id"])["metadata_complete"]["passed"]
+
+    change(app, update(Traceset).values(rank_count=None))
+
+    checks = checks_of(owner, traceset["id"])
+    assert [name for name, check in checks.items() if not check["passed"]] == ["metadata_complete"]
 
 
 def deleted(app: Flask, key: str) -> None:
