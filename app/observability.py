@@ -24,6 +24,10 @@ log = structlog.get_logger()
 REQUESTS = Counter("tracesets_requests", "Requests answered", ["endpoint", "method", "status"])
 REQUEST_SECONDS = Histogram("tracesets_request_seconds", "Seconds from request to response", ["endpoint", "method"])
 COMPLETIONS = Counter("tracesets_completions", "Ends of completions", ["outcome"])
+COMPLETED_BYTES = Counter("tracesets_completed_bytes", "Bytes of the files whose uploads were completed")
+SWEEPS = Histogram(
+    "tracesets_sweep_seconds", "Seconds of sweeps, whole ones and those of which a step failed", ["outcome"]
+)
 SWEPT = Counter("tracesets_swept", "Things that sweeps ended", ["what"])
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

@@ -27,7 +27,7 @@ from app.extensions import app_settings, object_store
 from app.models.events import EventKind
 from app.models.tracesets import Kind, LibraryFile, LibraryState, MetadataStatus, Status, Traceset, TracesetFile
 from app.models.uploads import SessionState, UploadFile, UploadSession
-from app.observability import COMPLETIONS
+from app.observability import COMPLETED_BYTES, COMPLETIONS
 from app.queries.tracesets import not_found
 from app.queries.uploads import ROUTES, FileToSend, files_to_send, get_upload
 from app.services import events, library, multipart, sessions
@@ -260,6 +260,7 @@ def announce(caller: Caller, upload_id: str, claim: str, objects: Mapping[str, S
             workspace_id=traceset.workspace_id,
             upload_id=upload_id,
         )
+    COMPLETED_BYTES.inc(sum(stored.size for stored in objects.values()))
     return True
 
 

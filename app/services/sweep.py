@@ -5,6 +5,7 @@ store that may be repeated; a step that meets a fault is logged and leaves its w
 """
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -21,7 +22,7 @@ from app.extensions import app_settings, object_store
 from app.models.events import EventKind
 from app.models.tracesets import LibraryFile, LibraryState, Traceset
 from app.models.uploads import SessionState, UploadSession
-from app.observability import SWEPT
+from app.observability import SWEEPS, SWEPT
 from app.queries.uploads import files_to_send
 from app.services import completion, deletion, hashing, library, orphans, sessions
 from app.services.events import NOBODY, record
@@ -42,6 +43,7 @@ def sweep(asked_by: Caller = NOBODY, *, is_thorough: bool = True) -> dict[str, i
     A thorough one also goes through all that the store holds.
     """
     counts: Counter[str] = Counter()
+    began, outcome = time.perf_counter(), "whole"
     steps = STEPS | THOROUGH_STEPS if is_thorough else STEPS
     for what, step in steps.items():
         try:
@@ -49,7 +51,8 @@ def sweep(asked_by: Caller = NOBODY, *, is_thorough: bool = True) -> dict[str, i
             SWEPT.labels(what).inc(counts[what])
         except (AppError, SQLAlchemyError) as exc:
             log.warning("sweep.step_failed", step=what, error=str(exc))
-            counts[what] = 0
+            counts[what], outcome = 0, "partial"
+    SWEEPS.labels(outcome).observe(time.perf_counter() - began)
     if any(counts.values()):
         log.info("sweep.done", **counts)
         _record(asked_by, counts)

@@ -61,10 +61,12 @@ from app.storage.disk_paths import (
 )
 from app.storage.disk_urls import DiskURLs
 from app.storage.keys import is_key
+from app.storage.metrics import metered
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
+@metered
 class DiskStore:
     """The object store in one folder, on one file system, local or a network one that keeps locks and renames.
 

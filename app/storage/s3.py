@@ -23,6 +23,7 @@ from app.storage.boto import BotoClients, asking
 from app.storage.disposition import attachment
 from app.storage.keys import is_key
 from app.storage.lifecycle import concerns
+from app.storage.metrics import metered
 from app.storage.signing import Credentials, sign_parts
 
 _ROOT = "lib/"
@@ -62,6 +63,7 @@ _MD5 = re.compile(r"[0-9a-f]{32}")
 _COMPOSITE_MD5 = re.compile(r"[0-9a-f]{32}-[0-9]+")
 
 
+@metered
 class S3Store:
     """An `ObjectStore` in one bucket. Credentials come from boto3's own chain, and may change while it runs.
 
