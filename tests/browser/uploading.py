@@ -43,7 +43,7 @@ def unsteady(context: BrowserContext) -> Iterator[Page]:
     page.on("console", on_console)
     page.on("pageerror", lambda error: faults.append(str(error)))
     yield page
-    assert faults == []
+    assert faults == [], faults
 
 
 def written(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:

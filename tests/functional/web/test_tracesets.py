@@ -6,9 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from flask import Flask
-from sqlalchemy import event
 
-from app.extensions import db
 from app.services.people import create_sign_in_link
 from tests.functional.web.conftest import BrowserOf
 from tests.support.api import Api, ok
@@ -315,20 +313,3 @@ def test_without_trace_routes_their_pages_are_absent(make_app: Callable[..., Fla
 
 def _link() -> str:
     return create_sign_in_link("owner@tests.example")
-
-
-def test_the_number_of_statements_does_not_grow_with_the_list(app: Flask, owner: Api, owner_page: Browser) -> None:
-    statements: list[str] = []
-    with app.app_context():
-        engine = db.engine
-    event.listen(engine, "before_cursor_execute", lambda _c, _u, text, *_: statements.append(text))
-    counts = []
-    for size in (1, 12):
-        make(owner, *(f"Traceset {number}" for number in range(size)))
-        for path in ("/", "/tracesets"):
-            statements.clear()
-            owner_page.page(path)
-            counts.append(len(statements))
-
-    assert counts[:2] == counts[2:]
-    assert max(counts) <= 14
