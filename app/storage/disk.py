@@ -255,7 +255,7 @@ class DiskStore:
                 return None
             make_parents(target, below=other._objects)
             draft.rename(target)
-            other._write_manifest(key, manifest)
+            other._write_manifest(key, manifest, is_synced=False)
         return manifest.stored
 
     # Care
@@ -298,11 +298,12 @@ class DiskStore:
         self._write_manifest(key, manifest)
         return manifest
 
-    def _write_manifest(self, key: str, manifest: Manifest) -> None:
+    def _write_manifest(self, key: str, manifest: Manifest, *, is_synced: bool = True) -> None:
         with self._draft() as draft:
             with draft.open("xb", buffering=0) as file:
                 file.write(manifest.dump())
-                os.fsync(file.fileno())
+                if is_synced:
+                    os.fsync(file.fileno())
             draft.rename(object_path(self._objects, key))
 
     def _remember(self, key: str, known: Manifest, seen: Manifest) -> None:
