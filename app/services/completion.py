@@ -100,7 +100,7 @@ def _completed_or_claimable(caller: Caller, upload_id: str, kind: Kind) -> Compl
             raise Gone(f"Upload session '{upload_id}' has expired")
         case SessionState.OPEN if upload.expires_at <= clock.now():
             raise Gone(f"Upload session '{upload_id}' has expired")
-        case SessionState.COMPLETING if upload.claimed_until and upload.claimed_until >= clock.now():
+        case SessionState.COMPLETING if sessions.is_held(upload, clock.now()):
             _being_completed()
     return None
 

@@ -30,7 +30,19 @@ HAS_EXPIRED = "The upload session has expired"
 
 def lapsed(now: datetime) -> ColumnElement[bool]:
     """Whether nobody living is completing the session."""
-    return or_(UploadSession.claimed_until.is_(None), UploadSession.claimed_until < now)
+    until = UploadSession.claimed_until
+    return or_(until.is_(None), until < now, until > _latest(now))
+
+
+def is_held(upload: UploadSession, now: datetime) -> bool:
+    """Whether somebody living is completing the session, as far as this row tells."""
+    until = upload.claimed_until
+    return upload.state is SessionState.COMPLETING and until is not None and now <= until <= _latest(now)
+
+
+def _latest(now: datetime) -> datetime:
+    """No living claim counts for longer: one that does was made before the clock was set back."""
+    return now + 2 * _lease()
 
 
 def endable(now: datetime) -> ColumnElement[bool]:

@@ -106,7 +106,7 @@ def test_a_session_that_is_held_is_not_ended_but_overruled(app: Flask, upload_id
     claim = held(sessions.claim(upload_id))
     assert not end(upload_id)
     with transaction() as session:
-        sessions.overrule(session, upload_id, "its traceset is going")
+        sessions.overrule(session, upload_id, SessionState.ABORTED, "its traceset is going")
 
     assert state(app) is SessionState.ABORTED
     assert not finish(upload_id, claim)
@@ -142,5 +142,5 @@ def test_what_has_ended_stays_ended(app: Flask, upload_id: str, ending: SessionS
     assert sessions.claim(upload_id) is None
     assert not end(upload_id, SessionState.ABORTED)
     with transaction() as session:
-        sessions.overrule(session, upload_id, "too late")
+        sessions.overrule(session, upload_id, SessionState.ABORTED, "too late")
     assert state(app) is ending
