@@ -48,7 +48,7 @@ class Settings(BaseSettings):
     trace_routes_read_only: bool = False
     sweep_interval: Annotated[float, Field(ge=0)] = 300
 
-    max_body_size: Annotated[int, Field(ge=1024)] = 64 * MIB
+    max_body_size: Annotated[int, Field(ge=1024)] = 32 * MIB
     max_open_sessions: Annotated[int, Field(ge=1)] = 10_000
     rate_limit_per_minute: Annotated[int, Field(ge=0)] = 0
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

@@ -74,7 +74,7 @@ FAULTS: Mapping[int, Fault] = {
     413: Fault(
         "TooLarge",
         "The request's body, or an uploaded file, is larger than it may be.",
-        "The request body is larger than the limit of 67108864 bytes",
+        "The request body is larger than the limit of 33554432 bytes",
     ),
     415: Fault(
         "UnsupportedMediaType",

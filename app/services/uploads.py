@@ -46,7 +46,7 @@ from app.storage.keys import new_key
 from app.transactions import reading, transaction
 
 IDEMPOTENCY_LIFETIME = timedelta(hours=24)
-MAX_PARTS = 500_000
+MAX_PARTS = 250_000
 """Of all files of a session: each has a URL in one answer, which a process makes in memory (about a kilobyte each)."""
 
 

@@ -167,7 +167,7 @@ def test_a_file_above_the_stores_limit_is_refused(owner: Api, app: Flask) -> Non
 def test_more_parts_than_one_answer_can_hold_are_refused(owner: Api, app: Flask) -> None:
     request = owner.request_of({f"rank_{i}.et": 5 * TIB for i in range(51)})
 
-    refused(owner.post(OPEN, request), 400, "files", "509337", "500000")
+    refused(owner.post(OPEN, request), 400, "files", "509337", "250000")
 
     assert_nothing_stored(app)
 
