@@ -1,6 +1,7 @@
 """People, their tokens and sign-in links."""
 
 import re
+from contextlib import suppress
 from datetime import timedelta
 
 from argon2 import PasswordHasher
@@ -9,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app import clock
 from app.domain.access import Caller
-from app.errors import Conflict, Invalid, NotFound
+from app.errors import Conflict, DatabaseUnavailable, Invalid, NotFound
 from app.models.events import EventKind
 from app.models.people import EMAIL_LENGTH, TOKEN_NAME_LENGTH, ApiToken, SignInLink, User
 from app.queries.people import find_token, get_user, roles_of
@@ -174,5 +175,6 @@ def authenticate_token(token: str, *, remote_address: str | None, request_id: st
 
 
 def _note_use(token_id: int) -> None:
-    with transaction() as session:
+    # Where the database takes nothing, what it holds may still be read.
+    with suppress(DatabaseUnavailable), transaction() as session:
         session.execute(update(ApiToken).where(ApiToken.id == token_id).values(last_used_at=clock.now()))

@@ -4,6 +4,7 @@ Why rows and not a signed cookie alone: signing out must end a session also wher
 must be able to end all of theirs.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -15,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from app import clock
 from app.domain.access import Caller
-from app.errors import Gone, Invalid, RateLimited
+from app.errors import DatabaseUnavailable, Gone, Invalid, RateLimited
 from app.extensions import app_settings
 from app.models.people import SignInFailure, SignInLink, User, WebSession
 from app.queries.people import find_web_session, roles_of
@@ -168,7 +169,8 @@ def find_signed_in(secret: str, *, remote_address: str | None, request_id: str |
         web_session, user = found
         roles = roles_of(session, user.id)
     if now - web_session.last_seen_at > SEEN_PRECISION:
-        with transaction() as session:
+        # Where the database takes nothing, what it holds may still be read.
+        with suppress(DatabaseUnavailable), transaction() as session:
             there = WebSession.secret_hash == web_session.secret_hash
             session.execute(update(WebSession).where(there).values(last_seen_at=now))
     caller = Caller(
