@@ -7,7 +7,7 @@ in which the demo is made once and kept.
 
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from app import create_app
 from app.settings import Settings
 from tests.support.api import Api, ok
 from tests.support.chromium import chromium
-from tests.support.demo import EMAIL, PASSWORD, demo_ids, make_demo
+from tests.support.demo import EMAIL, PASSWORD, demo_ids, demo_sessions, make_demo
 from tests.support.server import AppServer
 
 WIDTHS = (1440, 390)
@@ -50,10 +50,59 @@ def main(folder: Path, demo: Path) -> None:
 
 def _take_all(browser: Browser, origin: str, paths: Mapping[str, str], folder: Path) -> None:
     for width, scheme in product(WIDTHS, SCHEMES):
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
+        _take(context.new_page(), f"{origin}/login", folder / f"sign-in-{width}-{scheme}.png", full_page=True)
+        context.close()
         page = _signed_in(browser, origin, width, scheme)
         for name, path in paths.items():
             _take(page, origin + path, folder / f"{name}-{width}-{scheme}.png", full_page=True)
+        for name, path, act in SCENES:
+            page.goto(origin + paths[path])
+            act(page)
+            page.wait_for_timeout(300)
+            page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=name.startswith("upload"))
         page.context.close()
+
+
+def _open_sheet(name: str) -> Callable[[Page], None]:
+    return lambda page: page.get_by_role("link", name=name, exact=True).click()
+
+
+def _select(page: Page) -> None:
+    page.get_by_label("Select all on this page").check()
+    page.get_by_role("button", name="Tag, promote or delete").click()
+
+
+def _revoke(page: Page) -> None:
+    page.get_by_role("button", name="Revoke").first.click()
+
+
+def _choose(page: Page) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for number in (*range(14), "00", 17):
+            Path(folder, f"mixtral-8x22b.{number}.et").write_bytes(b"x" * 5000)
+        Path(folder, "comm_groups.json").write_text("{}")
+        page.set_input_files("#new-folder", folder)
+        page.get_by_label("Rank count").fill("16")
+        page.locator("#dp").fill("4")
+        page.locator("#tp").fill("2")
+        page.get_by_role("button", name="Upload", exact=True).click()
+
+
+def _resume(page: Page) -> None:
+    page.get_by_role("button", name="Continue").first.click()
+
+
+SCENES: tuple[tuple[str, str, Callable[[Page], None]], ...] = (
+    ("dialog-promote", "traceset-ready", _open_sheet("Promote")),
+    ("dialog-edit", "traceset-ready", _open_sheet("Edit")),
+    ("dialog-delete", "traceset-ready", _open_sheet("Delete")),
+    ("dialog-selected", "tracesets", _select),
+    ("dialog-revoke", "account", _revoke),
+    ("upload-chosen", "upload", _choose),
+    ("upload-resumed", "upload", _resume),
+)
+"""What is seen after something was done: its name, on which page, and what."""
 
 
 def _take_for_readme(browser: Browser, origin: str, paths: Mapping[str, str], folder: Path) -> None:
@@ -85,7 +134,14 @@ def _paths(api: Api) -> Iterator[tuple[str, str]]:
     yield "account", "/account"
     for item in ok(api.get("/workspaces"))["items"][1:2]:
         yield "workspace", f"/workspaces/{item['id']}"
+    for part in ("upload-sessions", "people", "library", "settings", "health"):
+        yield f"admin-{part}", f"/admin/{part}"
+    for name, upload_id in demo_sessions(api.app):
+        yield f"admin-session-{name}", f"/admin/upload-sessions/{upload_id}"
     yield "help", "/help"
+    yield "error-400", "/tracesets/ts_unknown?after=x"
+    yield "error-405", "/logout"
+    yield "error-410", "/login/used"
     yield "help-metadata", "/help/metadata"
     yield "not-found", "/tracesets/ts_unknown"
     for name, traceset_id in demo_ids(api):

@@ -12,12 +12,13 @@ from sqlalchemy import select, update
 from app import clock, create_app
 from app.domain.access import Role
 from app.extensions import db
+from app.models.people import User
 from app.models.tracesets import Status, Traceset
 from app.models.uploads import SessionState, UploadSession
 from app.services import people, workspaces
 from app.services.workspaces import OPERATOR
 from app.settings import Settings
-from app.transactions import transaction
+from app.transactions import reading, transaction
 from tests.support.api import Api, file_spec, ok
 
 EMAIL = "mina.okafor@lab.example"
@@ -53,8 +54,10 @@ def make_demo(folder: Path, *, n_tracesets: int = 240, **settings: Any) -> tuple
 
 def _make_people() -> str:
     people.create_user(EMAIL, password=PASSWORD, is_admin=True)
-    for name in ("jo.lindqvist", "ravi.patel", "chen.wei", "capture-bot"):
-        people.create_user(f"{name}@lab.example")
+    for name in ("jo.lindqvist", "ravi.patel", "chen.wei", "capture-bot", "a-person-of-a-long-name.who-left.last-year"):
+        people.create_user(f"{name}@lab.example", is_admin=name == "chen.wei")
+    with transaction() as session:
+        session.execute(update(User).where(User.email.startswith("a-person")).values(is_disabled=True))
     for name in ("Training team", "Inference benchmarks", "Collective library"):
         workspace_id = workspaces.create_workspace(OPERATOR, name, EMAIL)
         workspaces.set_member(OPERATOR, workspace_id, "jo.lindqvist@lab.example", Role.EDITOR)
@@ -74,6 +77,7 @@ def _fill(app: Flask, api: Api, n_tracesets: int) -> None:
         api.upload(contents, name=name, tags=[name[:100]], description=name, workspaceId=places[1])
     open_session = api.open({"rank_0.et": 12 * MIB, "rank_1.et": 12 * MIB}, name="Half sent", workspaceId=places[1])
     api.put(open_session["files"][0]["parts"][0]["url"], b"\0" * 5 * MIB)
+    _be_stuck(api, places[1])
     for number in range(3):
         failed = api.open({"rank_0.et": 12 * MIB}, name=f"Aborted by its owner {number}", workspaceId=places[2])
         api.delete(f"/tracesets/upload-url/{failed['uploadId']}")
@@ -122,6 +126,18 @@ def _upload_many_files(api: Api, workspace_id: str) -> None:
     ok(api.complete(session, []), 201)
 
 
+def _be_stuck(api: Api, workspace_id: str) -> None:
+    """A session with holes in what has arrived, and one whose completion died."""
+    files = {"rank_0.et": 61 * MIB, "rank_1.et": 18 * MIB, "comm_groups.json": 900}
+    holed = api.open(files, name="Mixtral 22B, step 44000", workspaceId=workspace_id)
+    for number in (1, 2, 3, 6, 7, 11):
+        api.put(holed["files"][0]["parts"][number - 1]["url"], b"\0" * 5 * MIB)
+    stuck = api.open({"rank_0.et": 3}, name="Completion that died", workspaceId=workspace_id)
+    with transaction() as session:
+        claimed = {"state": SessionState.COMPLETING, "claim": "0c71b0f4e2", "claimed_until": clock.now()}
+        session.execute(update(UploadSession).where(UploadSession.id == stuck["uploadId"]).values(claimed))
+
+
 def _break_one(api: Api) -> None:
     """A traceset whose validation has found something."""
     traceset = api.upload(
@@ -148,7 +164,23 @@ def _spread_over_time() -> None:
 
 
 def demo_ids(app_api: Api) -> Iterator[tuple[str, str]]:
-    """Pages worth a picture, by name."""
-    for name, search in (("ready", "Llama"), ("long", "nightly/"), ("many", "Thousand"), ("broken", "Does not")):
-        items = ok(app_api.get("/tracesets", search=search, status=Status.READY.value))["items"]
+    """Tracesets worth a picture, by name."""
+    for name, search, status in (
+        ("ready", "Llama", Status.READY),
+        ("long", "nightly/", Status.READY),
+        ("many", "Thousand", Status.READY),
+        ("broken", "Does not", Status.READY),
+        ("half", "Half sent", Status.UPLOADING),
+        ("failed", "Aborted", Status.UPLOAD_FAILED),
+    ):
+        items = ok(app_api.get("/tracesets", search=search, status=status.value))["items"]
         yield name, items[0]["id"]
+
+
+def demo_sessions(app: Flask) -> Iterator[tuple[str, str]]:
+    """Upload sessions worth a picture, by name."""
+    searches = {"holed": "Mixtral 22B, step 44000", "stuck": "Completion that died", "many": "Thousand ranks"}
+    with app.app_context(), reading() as session:
+        for name, traceset in searches.items():
+            statement = select(UploadSession.id).join(Traceset, Traceset.seq == UploadSession.traceset_seq)
+            yield name, session.scalars(statement.where(Traceset.name == traceset)).one()
