@@ -52,9 +52,9 @@ def test_the_list_tells_how_far_everybodys_sessions_are(owner: Api, admin_page: 
 
     page = admin_page.page(LIST)
 
-    assert row_texts(page)[0].startswith("completed Done owner@tests.example Shared 1 1 of 1")
+    assert row_texts(page)[0].startswith("completed Done Shared owner@tests.example 1 1 of 1")
     assert row_texts(page)[1].startswith(
-        "open <img src=x onerror=alert(1)>⟨U+202E⟩\"'& owner@tests.example Shared 2 1 of 4"
+        "open <img src=x onerror=alert(1)>⟨U+202E⟩\"'& Shared owner@tests.example 2 1 of 4"
     )
 
 
