@@ -6,6 +6,7 @@ a store whose ETag is the SHA-256 of a file of one part, it is known without rea
 
 import hashlib
 import time
+from collections.abc import Mapping
 from datetime import timedelta
 from itertools import accumulate
 
@@ -16,9 +17,10 @@ from app import clock
 from app.errors import StoreUnavailable
 from app.extensions import object_store
 from app.models.tracesets import LibraryFile, LibraryState
+from app.queries.content import find_stored_content
 from app.services.store_calls import in_parallel
-from app.storage.base import ObjectGone
-from app.transactions import transaction
+from app.storage.base import ObjectGone, Stored
+from app.transactions import reading, transaction
 
 log = structlog.get_logger()
 
@@ -65,6 +67,37 @@ def sha256_of(key: str) -> str:
     for chunk in object_store().read(key):
         digest.update(chunk)
     return digest.hexdigest()
+
+
+def forget_lost(workspace_id: str, sizes: Mapping[str, int]) -> None:
+    """Let content be known no more that the store has lost; where it comes back, a sweep hashes it again.
+
+    Args:
+        workspace_id: where the content is to be matched.
+        sizes: SHA-256 to size in bytes, of that content.
+
+    Raises:
+        StoreUnavailable: the store does not say.
+    """
+    while lost := _lost(workspace_id, sizes):
+        log.warning("content.lost", keys=lost)
+        later = clock.now() + RETRY_AFTER
+        with transaction() as session:
+            forgetting = update(LibraryFile).where(LibraryFile.key.in_(lost))
+            session.execute(forgetting.values(sha256=None, hash_claimed_until=later))
+
+
+def _lost(workspace_id: str, sizes: Mapping[str, int]) -> list[str]:
+    """The keys of what would be matched and is not in the store as it was."""
+    store = object_store()
+    with reading() as session:
+        keys = find_stored_content(session, workspace_id, sizes).values()
+        files = list(session.scalars(select(LibraryFile).where(LibraryFile.key.in_(keys)))) if keys else []
+
+    def is_intact(file: LibraryFile) -> bool:
+        return store.is_intact(file.key, Stored(file.size, file.etag or ""))
+
+    return [file.key for file, whole in zip(files, in_parallel(store, is_intact, files), strict=True) if not whole]
 
 
 def _claim_batch() -> list[LibraryFile]:

@@ -39,6 +39,7 @@ from app.models.workspaces import Workspace
 from app.queries.content import find_stored_content
 from app.queries.uploads import count_open_sessions
 from app.services import events, library
+from app.services.hashing import forget_lost
 from app.services.multipart import begin_missing
 from app.services.tags import insert_tags
 from app.services.upload_view import ShownUpload, show_opened
@@ -111,6 +112,7 @@ def open_upload(caller: Caller, new: NewUpload, idempotency: Idempotency | None 
     first = _find_by_key(caller, idempotency)
     if first is not None:
         return show_opened(caller, first, new.kind)
+    forget_lost(checked.workspace_id, _sizes_by_digest(new))
     try:
         upload_id = _insert(caller, checked, idempotency)
     except IntegrityError:
@@ -230,7 +232,7 @@ def _new_traceset(caller: Caller, checked: _Checked, now: datetime) -> Traceset:
 
 def _insert_files(session: Session, checked: _Checked, traceset: Traceset, upload_id: str) -> None:
     files = checked.new.files
-    stored = find_stored_content(session, traceset.workspace_id, {f.sha256: f.size for f in files if f.sha256})
+    stored = find_stored_content(session, traceset.workspace_id, _sizes_by_digest(checked.new))
     matched = [None if f.external_url else stored.get((f.sha256, f.size)) for f in files]
     sent = [
         (position, new_key(), plan)
@@ -277,6 +279,10 @@ def _insert_files(session: Session, checked: _Checked, traceset: Traceset, uploa
                 for position, key, plan in sent
             ],
         )
+
+
+def _sizes_by_digest(new: NewUpload) -> dict[str, int]:
+    return {file.sha256: file.size for file in new.files if file.sha256}
 
 
 def _find_by_key(caller: Caller, idempotency: Idempotency | None) -> str | None:

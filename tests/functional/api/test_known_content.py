@@ -6,6 +6,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import update
 
+from app.extensions import object_store
 from app.models.tracesets import LibraryFile
 from app.settings import MIB
 from tests.conftest import People
@@ -46,6 +47,20 @@ def test_a_known_file_has_no_parts_and_completes_without_any(app: Flask, owner: 
     assert column(app, LibraryFile.ref_count, LibraryFile.sha256 == DIGEST) == [2]
     assert len(stored_keys(app)) == 2
     assert_counts_right(app)
+
+
+def test_content_that_the_store_has_lost_is_sent_again(app: Flask, owner: Api, known: JSON) -> None:
+    again = ok(owner.complete(owner.open([same()]), []), 201)
+    with app.app_context():
+        object_store().delete(column(app, LibraryFile.key))
+
+    session = owner.open([same("once more")])
+
+    assert needs_sending(session) == [True]
+    traceset = ok(owner.complete(session, owner.send(session, {"once more": CONTENT})), 201)
+    assert owner.read(traceset["id"], "once more") == CONTENT
+    for lost in (known, again):
+        assert ok(owner.post(f"/tracesets/{lost['id']}/validate"))["valid"] is False
 
 
 @pytest.mark.parametrize("files", [[], [{"name": "same"}], [{"name": "same", "parts": []}]], ids=str)
