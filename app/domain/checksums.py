@@ -13,6 +13,15 @@ from typing import Any
 
 _COMPOSITE = re.compile(r"([0-9a-f]{32}|[0-9a-f]{64})-([0-9]+)")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_HEX = re.compile(r"[0-9A-Fa-f]+(-[0-9]+)?")
+
+
+def bare_etag(text: str) -> str:
+    """The ETag without its quotes; hex in lower case, and anything else to the letter, as the store tells it apart."""
+    text = text.strip()
+    if len(text) >= 2 and text[0] == text[-1] == '"':
+        text = text[1:-1]
+    return text.lower() if _HEX.fullmatch(text) else text
 
 
 def matches(chunks: Iterable[bytes], *, sha256s: Collection[str], etag: str, part_size: int) -> bool:

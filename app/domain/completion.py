@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from app.domain.checksums import bare_etag
 from app.domain.part_plan import PartPlan
 from app.errors import Invalid
 
@@ -54,7 +55,7 @@ def check_named_parts(
         name: the file's.
         plan: the file's, whose part numbers `parts` keeps to.
         parts: what the client named.
-        held: part number to (size in bytes, ETag without quotes in lower case), as the store lists them; None where
+        held: part number to (size in bytes, ETag as `bare_etag` gives it), as the store lists them; None where
             an earlier completion that died has finished the file, so that its parts have been compared already.
 
     Raises:
@@ -76,11 +77,3 @@ def check_named_parts(
         planned = plan.size_of(number)
         if size < planned:
             raise Invalid(f"Part {number} of file '{name}' is {size} bytes, shorter than its size of {planned} bytes")
-
-
-def bare_etag(text: str) -> str:
-    """The ETag without its quotes, in lower case."""
-    text = text.strip()
-    if len(text) >= 2 and text[0] == text[-1] == '"':
-        text = text[1:-1]
-    return text.lower()

@@ -4,7 +4,7 @@ Why one narrow interface: the database and the store cannot commit together, so 
 the store must be repeatable. Each method here may be called again after a crash with the same arguments and
 comes to the same end. Nothing here knows tracesets, people or HTTP requests.
 
-ETags are written without quotes and in lower case.
+ETags are written without quotes, and hex in lower case.
 """
 
 from collections.abc import Iterator, Sequence

@@ -17,6 +17,7 @@ from hashlib import md5
 from typing import Any
 
 from app import clock
+from app.domain.checksums import bare_etag
 from app.errors import StoreUnavailable
 from app.storage.base import FoundObject, ObjectGone, OpenUpload, Part, PartsRefused, Stored, UploadGone
 from app.storage.boto import BotoClients, asking
@@ -142,7 +143,7 @@ class S3Store:
         with asking("list the parts of an upload", _UPLOAD_GONE):
             pages = self._pages("list_parts", **self._at(key), UploadId=upload_id)
             found = [
-                Part(part["PartNumber"], part["Size"], _bare(part["ETag"]))
+                Part(part["PartNumber"], part["Size"], bare_etag(part["ETag"]))
                 for page in pages
                 for part in page.get("Parts", [])
             ]
@@ -244,7 +245,7 @@ class S3Store:
                     key = found["Key"].removeprefix(self._prefix)
                     if is_key(key):
                         yield FoundObject(
-                            key, found["Size"], _bare(found["ETag"]), found["LastModified"].astimezone(UTC)
+                            key, found["Size"], bare_etag(found["ETag"]), found["LastModified"].astimezone(UTC)
                         )
 
     def remove_litter(self, older_than: datetime) -> int:  # noqa: ARG002 - the bucket keeps no drafts of ours.
@@ -330,12 +331,8 @@ def _seconds_until(until: datetime) -> int:
     return max(0, int(until.timestamp()) - int(clock.now().timestamp()))
 
 
-def _bare(etag: str) -> str:
-    return etag.strip('"').lower()
-
-
 def _stored(head: dict[str, Any]) -> Stored:
-    return Stored(head["ContentLength"], _bare(head["ETag"]))
+    return Stored(head["ContentLength"], bare_etag(head["ETag"]))
 
 
 def _is_made_of(head: dict[str, Any], parts: Sequence[Part]) -> bool:

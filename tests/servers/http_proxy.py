@@ -44,10 +44,13 @@ class FaultyProxy:
     Attributes:
         rule: decides on each request; may be replaced at any time.
         requests: all that came, in order.
+        reword_request, reword_answer: change the bodies, and the ETags, of what goes through.
     """
 
     def __init__(self, target: str, rule: Rule = lambda method, path, query: None) -> None:
         self.rule = rule
+        self.reword_request: Callable[[bytes], bytes] = bytes
+        self.reword_answer: Callable[[bytes], bytes] = bytes
         self.requests: list[SeenRequest] = []
         self._target = urlsplit(target)
         self._stopped = threading.Event()
@@ -118,10 +121,11 @@ class FaultyProxy:
         connection = HTTPConnection(self._target.hostname or "", self._target.port)
         try:
             connection.putrequest(request.command, request.path, skip_host=True, skip_accept_encoding=True)
+            sent = self.reword_request(body)
             for name, value in request.headers.items():
                 if name.lower() not in _HOP_BY_HOP:
-                    connection.putheader(name, value)
-            connection.endheaders(body)
+                    connection.putheader(name, str(len(sent)) if name.lower() == "content-length" else value)
+            connection.endheaders(sent)
             self._pass_on(request, connection.getresponse(), fault)
         except (HTTPException, ConnectionRefusedError):
             _answer(request, 502, b"")
@@ -129,11 +133,13 @@ class FaultyProxy:
             connection.close()
 
     def _pass_on(self, request: BaseHTTPRequestHandler, response: HTTPResponse, fault: Fault) -> None:
-        content = response.read()
+        content = self.reword_answer(response.read())
         if fault == "lose":
             _hang_up(request)
             return
         headers = {name: value for name, value in response.getheaders() if name.lower() not in _HOP_BY_HOP}
+        if "ETag" in headers:
+            headers["ETag"] = self.reword_answer(headers["ETag"].encode()).decode()
         if request.command != "HEAD" and response.status not in (204, 304):
             headers["Content-Length"] = str(len(content))
         request.send_response_only(response.status, response.reason)

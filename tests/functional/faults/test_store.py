@@ -3,6 +3,7 @@
 How single calls of the store are told is shown beside the store; here the whole application stands before it.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from app.storage.s3 import S3Store
 from tests.conftest import MakeApp, PeopleOf
 from tests.functional.conftest import FaultyStore
 from tests.servers.http_proxy import Fault
-from tests.support.api import Api, refused
+from tests.support.api import Api, ok, refused
 from tests.support.clock import Clock
 from tests.support.database import assert_counts_right, column
 from tests.support.upkeep import open_uploads, stored_keys, sweep
@@ -191,3 +192,27 @@ def test_a_sweep_before_a_store_that_fails_leaves_its_work_to_the_next(
     assert owner.show(expired["tracesetId"])["status"] == "upload_failed"
     assert_nothing_left(app, moved_clock)
     assert owner.read(kept["id"], "kept") == b"kept"
+
+
+def test_a_store_whose_etags_are_no_digests_serves_as_well(
+    make_app: MakeApp, people_of: PeopleOf, faulty_store: FaultyStore, moved_clock: Clock
+) -> None:
+    proxy = faulty_store.proxy
+    proxy.reword_answer = lambda text: re.sub(rb'[0-9a-f]{32}(?=(-[0-9]+)?("|&quot;))', rb"Opaque/\g<0>=", text)
+    proxy.reword_request = lambda text: re.sub(rb"Opaque/([0-9a-f]{32})=", rb"\1", text)
+    app = make_app(**faulty_store.settings | {"s3_public_endpoint_url": proxy.endpoint})
+    owner = people_of(app).owner
+    session = owner.open(SIZES)
+    files = owner.send(session, CONTENTS)
+    assert all("Opaque/" in part["etag"] for file in files for part in file["parts"])
+    shown = ok(owner.get(f"/tracesets/upload-url/{session['uploadId']}"))
+    assert all("Opaque/" in part["etag"] for file in shown["files"] for part in file["parts"])
+    lost = iter(["lose"])
+    proxy.rule = lambda method, _, query: next(lost, None) if method == "POST" and "uploadId" in query else None
+
+    traceset = ok(owner.complete(session, files), 201)
+
+    assert {name: owner.read(traceset["id"], name) for name in CONTENTS} == CONTENTS
+    assert ok(owner.post(f"/tracesets/{traceset['id']}/validate", {"deep": True}))["valid"] is True
+    assert ok(owner.post(f"/tracesets/{traceset['id']}/promote"), 201)["status"] == "ready"
+    assert_nothing_left(app, moved_clock)
