@@ -77,7 +77,7 @@ def _fill(app: Flask, api: Api, n_tracesets: int) -> None:
         api.upload(contents, name=name, tags=[name[:100]], description=name, workspaceId=places[1])
     open_session = api.open({"rank_0.et": 12 * MIB, "rank_1.et": 12 * MIB}, name="Half sent", workspaceId=places[1])
     api.put(open_session["files"][0]["parts"][0]["url"], b"\0" * 5 * MIB)
-    _be_stuck(api, places[1])
+    _be_stuck(Api(app, people.create_token("jo.lindqvist@lab.example")), places[1])
     for number in range(3):
         failed = api.open({"rank_0.et": 12 * MIB}, name=f"Aborted by its owner {number}", workspaceId=places[2])
         api.delete(f"/tracesets/upload-url/{failed['uploadId']}")
@@ -127,7 +127,7 @@ def _upload_many_files(api: Api, workspace_id: str) -> None:
 
 
 def _be_stuck(api: Api, workspace_id: str) -> None:
-    """A session with holes in what has arrived, and one whose completion died."""
+    """Sessions of somebody else: one with holes in what has arrived, and one whose completion died."""
     files = {"rank_0.et": 61 * MIB, "rank_1.et": 18 * MIB, "comm_groups.json": 900}
     holed = api.open(files, name="Mixtral 22B, step 44000", workspaceId=workspace_id)
     for number in (1, 2, 3, 6, 7, 11):
