@@ -61,7 +61,7 @@ class Things(dict[str, str]):
 
     def _claimed_id(self) -> str:
         upload_id = self._upload_id()
-        claim = {"claim": "somebody", "claimed_until": clock.now() + timedelta(hours=1)}
+        claim = {"claim": "somebody", "claimed_until": clock.now() + timedelta(minutes=1)}
         row = update(UploadSession).where(UploadSession.id == upload_id)
         change(self.world.app, row.values(state=SessionState.COMPLETING, **claim))
         return upload_id

@@ -1,5 +1,7 @@
 """Watching, resuming and ending upload sessions (S1-S3)."""
 
+from datetime import timedelta
+
 import pytest
 from flask import Flask
 from sqlalchemy import update
@@ -280,7 +282,7 @@ def test_a_completed_session_cannot_be_ended(app: Flask, owner: Api) -> None:
 
 def test_a_session_that_is_being_completed_cannot_be_ended(app: Flask, owner: Api, moved_clock: Clock) -> None:
     opened = owner.open({"a": 1})
-    claimed = moved_clock.now().replace(year=2099)
+    claimed = moved_clock.now() + timedelta(minutes=1)
     change(app, update(UploadSession).values(state=SessionState.COMPLETING, claim="x", claimed_until=claimed))
 
     refused(owner.delete(f"/tracesets/upload-url/{opened['uploadId']}"), 409, "completing")
