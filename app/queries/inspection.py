@@ -17,6 +17,8 @@ from app.models.workspaces import Workspace
 from app.queries.tracesets import not_found, select_visible_tracesets
 
 FILES_ON_A_PAGE = 100
+COUNTED = 1000
+"""So many files that a search finds are counted: to look at the names of all takes longer than to show a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,12 @@ class ShownFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """Some files; the positions before and behind which to go on are None at the ends."""
+    """Some files, and how many there are in all (`is_partial`: or more); the positions before and behind which to go
+    on are None at the ends."""
 
     rows: Sequence[ShownFile]
     n_found: int
+    is_partial: bool
     previous: int | None
     next: int | None
 
@@ -159,10 +163,12 @@ def list_files(
     return FilePage(
         rows,
         n_found,
+        is_partial=bool(search) and n_found == COUNTED,
         previous=rows[0].position if rows and has_previous else None,
         next=rows[-1].position if rows and has_next else None,
     )
 
 
 def _count_files(session: Session, wanted: Sequence[ColumnElement[bool]]) -> int:
-    return session.scalar(select(func.count()).select_from(TracesetFile).where(*wanted)) or 0
+    some = select(TracesetFile.position).where(*wanted).limit(COUNTED).subquery()
+    return session.scalar(select(func.count()).select_from(some)) or 0

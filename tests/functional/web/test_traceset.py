@@ -280,6 +280,16 @@ def test_files_are_leafed_through_and_found_by_name(owner: Api, owner_page: Brow
     assert "No file has this in its name" in owner_page.page(path, file="%").text
 
 
+def test_so_many_found_files_are_counted(owner: Api, owner_page: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.queries.inspection.COUNTED", 110)
+    path = f"/tracesets/{many_files(owner, FILES_ON_A_PAGE + 50)}"
+
+    some, few = (owner_page.page(path, fragment=True, file=term) for term in ("rank", "rank_0014"))
+
+    assert "110 files or more with “rank” in the name" in some.text
+    assert "10 files with “rank_0014” in the name" in few.text
+
+
 def test_external_files_are_named_and_not_offered(owner: Api, owner_page: Browser) -> None:
     page = owner_page.page(f"/tracesets/{many_files(owner, 2)}")
 
