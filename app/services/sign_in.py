@@ -40,8 +40,10 @@ LINK_GONE = "This sign-in link was used already, or has run out; ask for a new o
 log = structlog.get_logger()
 
 _hasher = PasswordHasher()
-_NO_PASSWORD = _hasher.hash("nobody's")
-"""Compared with where there is no such person, so that the clock does not tell which addresses are known."""
+NOBODYS_HASH = "$argon2id$v=19$m=65536,t=3,p=4$de8jR812xL4czJpzL1J4jA$jfgBs/U4PKHtXqweoC5i/Cd3Dd4yPtByiViOGmz92rk"
+"""The hash of a word, compared with where there is no such person, so that the clock does not tell which addresses are
+known. Made beforehand: to make it takes each command a third of a second.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def sign_in(email: str, password: str, *, remote_address: str | None) -> str:
     with reading() as session:
         _require_few_failures(session, email_hash, remote_address, now)
         user = session.scalar(select(User).where(User.email == email, User.is_disabled.is_(False)))
-    if user is None or not _is_right(user.password_hash or _NO_PASSWORD, password) or user.password_hash is None:
+    if user is None or not _is_right(user.password_hash or NOBODYS_HASH, password) or user.password_hash is None:
         with transaction() as session:
             session.execute(delete(SignInFailure).where(SignInFailure.at < now - FAILURE_WINDOW))
             session.add(SignInFailure(email_hash=email_hash, remote_address=remote_address, at=now))
