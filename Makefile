@@ -2,6 +2,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE := 1
+# Once, so that no command does it again each time that it starts.
+COMPILE := $(BIN)/python -m compileall -q app migrations
 
 .PHONY: run test test-s3 fuzz lint bench
 
@@ -9,6 +11,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || python3 -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	$(COMPILE)
 	touch $@
 
 .venv: $(VENV)/.installed
@@ -17,6 +20,7 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.installed-for-tests: pyproject.toml
 	test -x $(BIN)/python || python3 -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,dev]'
+	$(COMPILE)
 	touch $@ $(VENV)/.installed
 
 run: $(VENV)/.installed
