@@ -58,6 +58,8 @@ onElement("form[data-live]", (form) => {
     window.clearTimeout(timer);
     refresh();
   });
+  // What was typed before this ran was heard by nobody.
+  if ([...form.elements].some((field) => field.type === "search" && field.value !== field.defaultValue)) refresh();
   place.addEventListener("click", async (event) => {
     const link = event.target.closest('a[rel="next"], a[rel="prev"]');
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;

@@ -156,6 +156,22 @@ def test_a_step_back_before_the_scripts_run_shows_what_the_address_says(page: Pa
     expect(names).to_have_text(["Traceset 4", "Traceset 3"])
 
 
+def test_what_is_typed_before_the_scripts_run_is_searched_for(page: Page, site: Site) -> None:
+    for number in range(3):
+        make(site, f"Traceset {number}")
+    sign_in(page, site.app, site.origin)
+
+    def hold(route: Route) -> None:
+        pass
+
+    page.route("**/live.js*", hold)
+    page.goto(f"{site.origin}/tracesets", wait_until="commit")
+    page.get_by_label("Find by name").press_sequentially("set 2")
+    page.unroute("**/live.js*", hold)  # Lets go of what it holds.
+
+    expect(page.locator("td.name a")).to_have_text(["Traceset 2"])
+
+
 def test_several_are_picked_and_tagged(page: Page, site: Site) -> None:
     for number in range(3):
         make(site, f"Traceset {number}")
