@@ -92,9 +92,8 @@ def workspace_names(session: Session, caller: Caller) -> dict[str, str]:
     """The names of the same by their ids, in the same order, for pages that need no more."""
     visible = caller.visible_workspaces
     rows = session.execute(_NAMES) if visible is None else session.execute(_SOME_NAMES, {"ids": list(visible)})
-    names: dict[str, str] = {row[0]: row[1] for row in rows}
-    universal = {UNIVERSAL_WORKSPACE_ID: names[UNIVERSAL_WORKSPACE_ID]} if UNIVERSAL_WORKSPACE_ID in names else {}
-    return universal | names
+    names = [(row[0], row[1]) for row in rows]
+    return dict(sorted(names, key=lambda pair: pair[0] != UNIVERSAL_WORKSPACE_ID))
 
 
 def get_workspace(session: Session, caller: Caller, workspace_id: str) -> Workspace:

@@ -29,9 +29,7 @@ def suggest_words(session: Session, caller: Caller) -> dict[str, list[str]]:
     By the name of a descriptive member, and `tags`; as they are spelt there.
     """
     items = list_items(session, caller, Kind.TRACESET, Filters(), limit=LOOKED_AT)
-    statement = select(Traceset.workload_metadata).where(
-        Traceset.id.in_([item.id for item in items]), func.length(Traceset.workload_metadata) <= LOOKED_AT_CHARACTERS
-    )
+    statement = select(_SHORT_METADATA).where(Traceset.id.in_([item.id for item in items]))
     members = [read_quickly(text) for text in session.scalars(statement) if text]
     words = {name: _most_frequent(found.get(name) for found in members) for name in Descriptive.__slots__}
     return words | {"tags": _most_frequent(tag for item in items for tag in item.tags)}

@@ -34,7 +34,7 @@ from app.errors import AppError
 from app.extensions import app_settings, db, object_store
 from app.models.tracesets import LibraryState
 from app.queries import consistency
-from app.services.fsck import unlike_the_store
+from app.services.fsck import in_pages, unlike_the_store
 from app.services.orphans import batches
 from app.services.snapshots import Snapshot, StoredRow, is_sqlite, load_snapshot, open_snapshot, require_tools
 from app.services.store_calls import in_parallel
@@ -171,15 +171,9 @@ def _are_lost(gone: Sequence[str]) -> bool:
 
 
 def _live_rows() -> Iterator[list[StoredRow]]:
-    """What is stored now, read page by page, so that no transaction is open while objects are copied."""
-    after = ""
-    while True:
-        with reading() as session:
-            page = consistency.read_library(session, after)
-        if not page:
-            return
+    """What is stored now."""
+    for page in in_pages(consistency.read_library, ""):
         yield [StoredRow(row.key, row.size, row.etag) for row in page if row.state is LibraryState.STORED]
-        after = page[-1].key
 
 
 def _copy(copies: DiskStore | None, rows: Sequence[StoredRow]) -> list[str]:

@@ -87,7 +87,7 @@ def _completed_or_claimable(caller: Caller, upload_id: str, kind: Kind) -> Compl
     if not caller.may_change(traceset.workspace_id):
         raise Forbidden(f"You may not change what is in workspace '{traceset.workspace_id}'")
     route = ROUTES[kind]
-    match upload.state:
+    match multipart.state_now(upload):
         case SessionState.COMPLETED:
             if traceset.deleted_at is not None:
                 raise not_found(traceset.id, kind)
@@ -97,8 +97,6 @@ def _completed_or_claimable(caller: Caller, upload_id: str, kind: Kind) -> Compl
         case SessionState.ABORTED:
             raise Invalid(f"Upload session '{upload_id}' was aborted. Open a new one by POST {route}")
         case SessionState.EXPIRED:
-            raise Gone(f"Upload session '{upload_id}' has expired")
-        case SessionState.OPEN if upload.expires_at <= clock.now():
             raise Gone(f"Upload session '{upload_id}' has expired")
         case SessionState.COMPLETING if sessions.is_held(upload, clock.now()):
             _being_completed()

@@ -10,12 +10,14 @@ tracesets that they harm, and nothing more.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice, takewhile
+from typing import Any, TypeVar
 
 from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
 
 from app import clock
 from app.extensions import object_store
@@ -27,6 +29,9 @@ from app.services import library, multipart, orphans
 from app.services.store_calls import in_parallel
 from app.storage.base import Stored
 from app.transactions import changed, reading, transaction
+
+K = TypeVar("K", str, int)
+R = TypeVar("R", bound=tuple[Any, ...])
 
 
 class Fault(StrEnum):
@@ -75,7 +80,7 @@ def find_faults(*, repair: bool = False) -> Iterator[Finding]:
 
 
 def _check_library(*, repair: bool) -> Iterator[Finding]:
-    store, pages = object_store(), _library_pages()
+    store, pages = object_store(), in_pages(consistency.read_library, "")
     while batch := list(islice(pages, store.concurrency)):
         for page in batch:
             yield from _check_counts(page, repair=repair)
@@ -88,15 +93,20 @@ def _check_library(*, repair: bool) -> Iterator[Finding]:
             yield from _look_closely([row for row in page if row.key in keys])
 
 
-def _library_pages() -> Iterator[list[LibraryRow]]:
-    after = ""
+def in_pages(read: Callable[[Session, K], list[R]], after: K) -> Iterator[list[R]]:
+    """All rows of a query that reads them page by page; no transaction is open between two pages.
+
+    Args:
+        read: gives the page behind a place, which is what each of its rows begins with.
+        after: the place before the first one.
+    """
     while True:
         with reading() as session:
-            page = consistency.read_library(session, after)
+            page = read(session, after)
         if not page:
             return
         yield page
-        after = page[-1].key
+        after = page[-1][0]
 
 
 def _check_counts(page: Sequence[LibraryRow], *, repair: bool) -> Iterator[Finding]:
@@ -168,14 +178,8 @@ def _harmed(keys: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _check_sums(*, repair: bool) -> Iterator[Finding]:
-    after = 0
-    while True:
-        with reading() as session:
-            page = consistency.read_sums(session, after)
-        if not page:
-            return
+    for page in in_pages(consistency.read_sums, 0):
         yield from _check_sums_of(page, repair=repair)
-        after = page[-1].seq
 
 
 def _check_sums_of(page: Sequence[SumsRow], *, repair: bool) -> Iterator[Finding]:
@@ -205,16 +209,10 @@ def _check_sessions(*, repair: bool) -> Iterator[Finding]:
     for uploads in orphans.batches(object_store().open_uploads()):
         with reading() as session:
             listed.update(consistency.sessions_that_send(session, uploads))
-    after = ""
-    while True:
-        with reading() as session:
-            page = consistency.count_begun(session, after, clock.now())
-        if not page:
-            return
+    for page in in_pages(lambda session, after: consistency.count_begun(session, after, clock.now()), ""):
         for upload_id, n_begun in page:
             if listed[upload_id] < n_begun:
                 yield from _check_session(upload_id, repair=repair)
-        after = page[-1][0]
 
 
 def _check_session(upload_id: str, *, repair: bool) -> Iterator[Finding]:

@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
-from psycopg.conninfo import make_conninfo
 from sqlalchemy import Connection, text
 
 from app.errors import AppError
@@ -153,6 +152,9 @@ def _postgresql_snapshot(path: Path) -> Iterator[Snapshot]:
 
 def _conninfo() -> str:
     """How the programs reach the database; without the password, which others on this host could read there."""
+    # Every command reads this module, and a driver that SQLite does not need takes a tenth of a second.
+    from psycopg.conninfo import make_conninfo  # noqa: PLC0415
+
     url = db.engine.url
     named = {"host": url.host, "port": url.port, "user": url.username, "dbname": url.database, **url.query}
     return make_conninfo("", **{name: str(value) for name, value in named.items() if value is not None})

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
+from typing import cast
 from urllib.parse import urlsplit
 
 import urllib3
@@ -63,14 +64,7 @@ class _Step:
 def try_store() -> Iterator[Tried]:
     """Try one thing after the other; nothing of it is left when this ends."""
     store = object_store()
-    trial = (
-        _BucketTrial(store)
-        if isinstance(store, S3Store)
-        else _DiskTrial(store)
-        if isinstance(store, DiskStore)
-        else None
-    )
-    assert trial is not None  # noqa: S101 - there are no other stores
+    trial = _DiskTrial(store) if isinstance(store, DiskStore) else _BucketTrial(cast("S3Store", store))
     try:
         for step in trial.steps():
             yield _try(step)
