@@ -130,11 +130,7 @@ def new_deployment(request: pytest.FixtureRequest, folder: Path) -> Iterator[dic
             server: MotoServer = request.getfixturevalue("moto")
             for name, value in server.environment.items():
                 patch.setenv(name, value)
-            settings |= {
-                "s3_bucket": server.new_bucket(),
-                "s3_endpoint_url": server.endpoint,
-                "s3_addressing_style": "path",
-            }
+            settings |= server.new_bucket_settings()
         yield settings
     databases.drop(settings["database_url"])
 

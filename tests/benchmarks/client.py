@@ -38,24 +38,13 @@ from app.client import TracesetsClient, Watcher
 from app.services import people
 from app.settings import MIB, Settings
 from tests.servers.ceph import RadosGateway
+from tests.support.measured import MEASURED
 from tests.support.server import PROJECT, AppServer
 
 AWSCLI = "awscli==1.46.3"
 GIB = 1024 * MIB
 TRACESETS = (sys.executable, "-m", "app.client")
 _QUIET = ("--quiet", "--json")
-
-
-# Not `ru_maxrss`: that peak would begin with the memory of the process that started this one.
-_MEASURED = """
-import sys
-from app.client.cli import main
-try:
-    main(prog_name="tracesets")
-finally:
-    lines = open("/proc/self/status").read().splitlines()
-    print(next(line.split()[1] for line in lines if line.startswith("VmHWM:")), file=sys.stderr)
-"""
 
 
 @dataclass(frozen=True)
@@ -209,7 +198,7 @@ def _peak(what: str, arguments: Sequence[str], variables: Mapping[str, str]) -> 
     """Run the command, print the most memory that it held, and give its answer."""
     began = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", _MEASURED, *arguments, *_QUIET],
+        [*MEASURED, *arguments, *_QUIET],
         env={**os.environ, "PYTHONPATH": str(PROJECT), **variables},
         capture_output=True,
         text=True,
@@ -225,8 +214,7 @@ def _service(folder: Path, gateway: RadosGateway | None = None) -> Iterator[dict
     """A service on the disk store, or on S3; gives the environment of the client."""
     settings: dict[str, Any] = {"data_dir": folder}
     if gateway is not None:
-        s3 = {"s3_endpoint_url": gateway.endpoint, "s3_bucket": gateway.new_bucket(), "s3_addressing_style": "path"}
-        settings |= s3
+        settings |= gateway.new_bucket_settings()
     app = create_app(Settings(secret_key="a key for tests", log_level="ERROR", **settings))
     with app.app_context():
         upgrade()

@@ -1,15 +1,17 @@
 """An app on a database that holds tracesets by the thousand or by the million."""
 
+import argparse
 import sqlite3
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import Flask
+from flask import Flask, Response
 from flask_migrate import upgrade
 from sqlalchemy import text
 from werkzeug.test import create_environ, run_wsgi_app
@@ -55,6 +57,43 @@ def database_urls(database: str, folder: Path) -> Iterator[Callable[[int], str]]
         return
     with PostgresServer() as server:
         yield lambda size: server.url(server.create_database(f"filled_{size}"))
+
+
+def parser_of(doc: str) -> argparse.ArgumentParser:
+    """The options that every benchmark of filled databases has."""
+    parser = argparse.ArgumentParser(description=doc.partition("\n")[0])
+    parser.add_argument("--database", choices=("sqlite", "postgres"), action="append")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 1_000_000])
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--only", default="", help="cases whose name holds this")
+    return parser
+
+
+@contextmanager
+def deployments(
+    database: str, sizes: Sequence[int], fill: Callable[[str, Path, int], Deployment]
+) -> Iterator[list[Deployment]]:
+    """A deployment of each size on fresh databases of this kind, each as `fill` makes it of URL, folder and size."""
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, database_urls(database, Path(folder)) as url_of:
+        filled = [fill(url_of(size), Path(folder) / str(size), size) for size in sizes]
+        yield filled
+        for deployment in filled:
+            with deployment.app.app_context():
+                db.engine.dispose()
+
+
+def add_references(deployment: Deployment, ask: Callable[[], object], content_type: str) -> None:
+    """Add the views that all is compared with: one that gives the body alone, and one that asks who it is before."""
+
+    def bare() -> Response:
+        return Response(deployment.body, content_type=content_type)
+
+    def signed_in() -> Response:
+        ask()
+        return bare()
+
+    deployment.app.add_url_rule("/bare", view_func=bare)
+    deployment.app.add_url_rule("/signed-in", view_func=signed_in)
 
 
 def deploy(url: str, folder: Path, size: int) -> Deployment:

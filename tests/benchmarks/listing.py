@@ -7,22 +7,19 @@ asks for a token as the API does. The goal: within 5 times the bare view, and wi
 size. The caller reads 20 of 200 workspaces; `admin` reads all.
 """
 
-import argparse
 import json
 import statistics
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from flask import Response
 from sqlalchemy import text
 
 from app.api.auth import authenticate
 from app.extensions import db
-from tests.benchmarks.deployment import READ, Deployment, database_urls, deploy
+from tests.benchmarks.deployment import READ, Deployment, add_references, deploy, deployments, parser_of
 from tests.benchmarks.listing_data import NEWEST
 from tests.support.api import JSON
 from tests.support.statements import statements_of
@@ -92,43 +89,27 @@ class Measured:
 
 def main() -> None:
     """Fill, measure, and print a table for each database and caller."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--database", choices=("sqlite", "postgres"), action="append")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 1_000_000])
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser = parser_of(__doc__)
     parser.add_argument("--explain", action="store_true", help="show the plans at the last size")
     options = parser.parse_args()
     for database in options.database or ("sqlite", "postgres"):
-        with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, database_urls(database, Path(folder)) as url_of:
-            deployments = [deploy(url_of(size), Path(folder) / str(size), size) for size in options.sizes]
-            for deployment in deployments:
-                _add_references(deployment)
-            _print_indexes(deployments[-1])
+        with deployments(database, options.sizes, _deploy) as filled:
+            _print_indexes(filled[-1])
             for who in ("member", "admin"):
                 cases = {name: query for name, query in CASES.items() if options.only in name}
                 sizes = "".join(f"{size:9}" for size in options.sizes)
                 print(f"\n{database}, {who}: medians of {options.rounds} calls, ms; ratios of the last size")
                 print(f"  {'':26}   bare  signed{sizes}   /bare /signed /first  statements")
                 for name, query in cases.items():
-                    _print(_measure(deployments, who, name, query, rounds=options.rounds))
+                    _print(_measure(filled, who, name, query, rounds=options.rounds))
                     if options.explain:
-                        _print_plans(deployments[-1], who, query)
-            for deployment in deployments:
-                with deployment.app.app_context():
-                    db.engine.dispose()
+                        _print_plans(filled[-1], who, query)
 
 
-def _add_references(deployment: Deployment) -> None:
-    def bare() -> Response:
-        return Response(deployment.body, content_type="application/json")
-
-    def signed_in() -> Response:
-        authenticate()
-        return bare()
-
-    deployment.app.add_url_rule("/bare", view_func=bare)
-    deployment.app.add_url_rule("/signed-in", view_func=signed_in)
+def _deploy(url: str, folder: Path, size: int) -> Deployment:
+    deployment = deploy(url, folder, size)
+    add_references(deployment, authenticate, "application/json")
+    return deployment
 
 
 def _measure(deployments: Sequence[Deployment], who: str, name: str, query: JSON, *, rounds: int) -> Measured:

@@ -13,27 +13,22 @@ and the workers may not grow.
 import argparse
 import json
 import statistics
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, request
-from flask_migrate import upgrade
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from app import create_app
-from app.extensions import db
-from app.services import people
 from app.settings import MIB, Settings
-from tests.benchmarks.listing_data import fill_postgres, fill_sqlite
-from tests.servers.postgres import PostgresServer
+from tests.benchmarks.deployment import deploy, deployments
 from tests.support.api import API, JSON
 from tests.support.server import AppServer
 
@@ -262,27 +257,16 @@ def _memory(server: AppServer) -> int:
 @contextmanager
 def _deployment(database: str) -> Iterator[tuple[AppServer, str]]:
     """A server with tracesets in it, and an administrator's token."""
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=Path.cwd())))
-        url = f"sqlite:///{folder}/tracesets.sqlite3"
-        if database == "postgres":
-            postgres = stack.enter_context(PostgresServer())
-            url = postgres.url(postgres.create_database("load"))
-        settings = {"data_dir": folder, "database_url": url, "secret_key": "a key for tests"}
-        app = create_app(Settings(**settings, sweep_interval=0, log_level="ERROR"))
-        with app.app_context():
-            upgrade(revision="0001")
-            with db.engine.connect().execution_options(writes=True) as connection, connection.begin():
-                fill = fill_postgres if database == "postgres" else fill_sqlite
-                fill(connection.connection.driver_connection, N_TRACESETS)  # type: ignore[arg-type]
-            upgrade()
-            people.create_user("admin@benchmark.example", is_admin=True)
-            token = people.create_token("admin@benchmark.example")
-            db.engine.dispose()
-        settings |= {"log_level": "ERROR", "max_open_sessions": 10**9}
-        server = AppServer(settings, folder / "server", workers=2, application="tests.benchmarks.load:served()")
-        stack.callback(server.stop)
-        yield server, token
+    with deployments(database, [N_TRACESETS], deploy) as [filled]:
+        given: Settings = filled.app.extensions["settings"]
+        settings = {"data_dir": given.data_dir, "database_url": given.sqlalchemy_url, "max_open_sessions": 10**9}
+        settings["log_level"] = "ERROR"
+        application = "tests.benchmarks.load:served()"
+        server = AppServer(settings, given.data_dir / "server", workers=2, application=application)
+        try:
+            yield server, filled.callers["admin"]["Authorization"].removeprefix("Bearer ")
+        finally:
+            server.stop()
 
 
 if __name__ == "__main__":

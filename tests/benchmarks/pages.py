@@ -8,22 +8,18 @@ every size. The traceset has a hundredth as many files as there are tracesets. T
 `admin` reads all.
 """
 
-import argparse
 import cProfile
 import json
 import pstats
 import statistics
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from flask import Response
 from sqlalchemy import insert, update
 
-from app.extensions import db
 from app.models.tracesets import (
     FileRole,
     LibraryFile,
@@ -35,7 +31,7 @@ from app.models.tracesets import (
 from app.services.people import create_sign_in_link
 from app.transactions import transaction
 from app.web import auth
-from tests.benchmarks.deployment import READ, Deployment, database_urls, deploy, tidy_up
+from tests.benchmarks.deployment import READ, Deployment, add_references, deploy, deployments, parser_of, tidy_up
 from tests.benchmarks.listing_data import NEWEST
 from tests.support.pages import Browser
 from tests.support.statements import statements_of
@@ -102,33 +98,25 @@ class Measured:
 
 def main() -> None:
     """Fill, measure, and print a table for each database and caller."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--database", choices=("sqlite", "postgres"), action="append")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 1_000_000])
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser = parser_of(__doc__)
     parser.add_argument("--profile", action="store_true", help="show where the time of the last size goes")
     options = parser.parse_args()
     for database in options.database or ("sqlite", "postgres"):
-        with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, database_urls(database, Path(folder)) as url_of:
-            deployments = [_deploy(url_of(size), Path(folder) / str(size), size) for size in options.sizes]
+        with deployments(database, options.sizes, _deploy) as filled:
             for who in ("member", "admin"):
                 cases = {name: case for name, case in CASES.items() if options.only in name}
                 sizes = "".join(f"{size:9}" for size in options.sizes)
                 print(f"\n{database}, {who}: medians of {options.rounds} calls, ms; ratios of the last size")
                 print(f"  {'':24}    KB   bare  signed{sizes}   /bare /signed /first  statements")
                 for name, case in cases.items():
-                    _print(_measure(deployments, who, name, case, rounds=options.rounds))
+                    _print(_measure(filled, who, name, case, rounds=options.rounds))
                     if options.profile:
-                        _print_profile(deployments[-1], who, case)
-            for deployment in deployments:
-                with deployment.app.app_context():
-                    db.engine.dispose()
+                        _print_profile(filled[-1], who, case)
 
 
 def _deploy(url: str, folder: Path, size: int) -> Deployment:
     deployment = deploy(url, folder, size)
-    _add_references(deployment)
+    add_references(deployment, auth.guard, "text/html; charset=utf-8")
     with deployment.app.app_context():
         with transaction() as session:
             described = update(Traceset).where(Traceset.seq > size - DESCRIBED)
@@ -170,18 +158,6 @@ def _cookie(deployment: Deployment, who: str) -> str:
     if cookie is None:
         raise RuntimeError("Nobody is signed in")
     return f"tracesets_session={cookie.value}"
-
-
-def _add_references(deployment: Deployment) -> None:
-    def bare() -> Response:
-        return Response(deployment.body, content_type="text/html; charset=utf-8")
-
-    def signed_in() -> Response:
-        auth.guard()
-        return bare()
-
-    deployment.app.add_url_rule("/bare", view_func=bare)
-    deployment.app.add_url_rule("/signed-in", view_func=signed_in)
 
 
 def _measure(deployments: Sequence[Deployment], who: str, name: str, case: Case, *, rounds: int) -> Measured:

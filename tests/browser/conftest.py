@@ -49,9 +49,9 @@ def store_settings(
     server: S3Server = request.getfixturevalue(name)
     for variable, value in server.environment.items():
         monkeypatch.setenv(variable, value)
-    bucket = server.new_bucket()
-    server.client().put_bucket_cors(Bucket=bucket, CORSConfiguration={"CORSRules": [CORS | rule]})
-    return {"s3_bucket": bucket, "s3_endpoint_url": server.endpoint, "s3_addressing_style": "path"}
+    settings = server.new_bucket_settings()
+    server.client().put_bucket_cors(Bucket=settings["s3_bucket"], CORSConfiguration={"CORSRules": [CORS | rule]})
+    return settings
 
 
 @dataclass(frozen=True)

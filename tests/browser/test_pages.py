@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.browser.uploading import PATIENCE_MS, sign_in, unsteady
 from tests.conftest import MakeApp, PeopleOf, Serve
@@ -112,15 +112,21 @@ def test_a_traceset_is_found_by_typing_validated_downloaded_promoted_and_deleted
     refused(site.owner.get(f"/tracesets/{traceset_id}"), 404)
 
 
-def test_pages_of_the_list_go_forward_and_back_by_the_browsers_own_buttons(page: Page, site: Site) -> None:
+def leaf_to_the_second_of_three_pages(page: Page, site: Site) -> Locator:
+    """Five tracesets, two on a page; the names that the page shows."""
     for number in range(5):
         make(site, f"Traceset {number}")
     sign_in(page, site.app, site.origin)
     page.goto(f"{site.origin}/tracesets?limit=2")
     names = page.locator("td.name a")
-
     page.get_by_role("link", name="Next").click()
     expect(names).to_have_text(["Traceset 2", "Traceset 1"])
+    return names
+
+
+def test_pages_of_the_list_go_forward_and_back_by_the_browsers_own_buttons(page: Page, site: Site) -> None:
+    names = leaf_to_the_second_of_three_pages(page, site)
+
     page.get_by_role("link", name="Next").click()
     expect(names).to_have_text(["Traceset 0"])
     page.get_by_role("link", name="Previous").click()
@@ -132,13 +138,7 @@ def test_pages_of_the_list_go_forward_and_back_by_the_browsers_own_buttons(page:
 
 
 def test_a_step_back_before_the_scripts_run_shows_what_the_address_says(page: Page, site: Site) -> None:
-    for number in range(5):
-        make(site, f"Traceset {number}")
-    sign_in(page, site.app, site.origin)
-    page.goto(f"{site.origin}/tracesets?limit=2")
-    names = page.locator("td.name a")
-    page.get_by_role("link", name="Next").click()
-    expect(names).to_have_text(["Traceset 2", "Traceset 1"])
+    names = leaf_to_the_second_of_three_pages(page, site)
     held: list[Route] = []
 
     def hold(route: Route) -> None:

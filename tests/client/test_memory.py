@@ -3,25 +3,14 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from app.settings import MIB
 from tests.client.conftest import LiveService
+from tests.support.measured import MEASURED
 from tests.support.server import PROJECT
-
-# Not `getrusage`: that peak would begin with the memory of the process that started this one.
-_MEASURED = """
-import sys
-from app.client.cli import main
-try:
-    main(prog_name="tracesets")
-finally:
-    lines = open("/proc/self/status").read().splitlines()
-    print(next(line.split()[1] for line in lines if line.startswith("VmHWM:")), file=sys.stderr)
-"""
 
 
 @pytest.mark.xdist_group("memory")
@@ -45,7 +34,7 @@ def test_memory_is_flat(live: LiveService, tmp_path: Path) -> None:
 def _measure(live: LiveService, arguments: list[str], folder: Path) -> tuple[dict[str, str], int]:
     """The command's answer, and the most memory that it held, in bytes."""
     done = subprocess.run(
-        [sys.executable, "-c", _MEASURED, *arguments, "--json", "--quiet"],
+        [*MEASURED, *arguments, "--json", "--quiet"],
         env={
             "TRACESETS_URL": live.origin,
             "TRACESETS_API_TOKEN": live.tokens["owner"],

@@ -26,14 +26,13 @@ from app.models.tracesets import LibraryFile, LibraryState
 from app.services import people
 from app.settings import MIB, Settings
 from tests.conftest import Databases
+from tests.crash.company import company_servers
 from tests.crash.patience import sign_in
 from tests.crash.programs import Program
-from tests.servers.ceph import RadosGateway
-from tests.servers.postgres import PostgresServer
 from tests.support.clock import Clock
 from tests.support.database import assert_counts_right, column
 from tests.support.server import AppServer
-from tests.support.upkeep import open_uploads, stored_keys, sweep
+from tests.support.upkeep import assert_nothing_left
 
 SECONDS = float(os.environ.get("CHAOS_SECONDS", "10"))
 CLIENTS = 64
@@ -91,14 +90,8 @@ def deployment(request: pytest.FixtureRequest, tmp_path: Path, seed: int) -> Ite
         n_servers, postgres, store, outages = 2, None, {}, []
         if request.param == "postgres and s3":
             n_servers = 3
-            postgres = stack.enter_context(PostgresServer())
-            gateway = stack.enter_context(RadosGateway())
-            stack.enter_context(gateway.credentials())
-            store = {
-                "s3_bucket": gateway.new_bucket(),
-                "s3_endpoint_url": gateway.endpoint,
-                "s3_addressing_style": "path",
-            }
+            postgres, gateway = company_servers(stack)
+            store = gateway.new_bucket_settings()
             outages = [
                 Outage(SECONDS / 4, SECONDS / 12, gateway.away()),
                 Outage(SECONDS / 2, SECONDS / 24, postgres.away()),
@@ -175,10 +168,5 @@ def test_whatever_was_answered_is_true_and_nothing_else_is_left(deployment: Depl
         assert server.logged("request.failed") == []
         server.stop()
     assert_counts_right(deployment.app)
-    moved_clock.pass_by(hours=25)  # Sessions end, and what nobody speaks of is old enough.
-    for _ in range(2):
-        sweep(deployment.app)
-    assert open_uploads(deployment.app) == []
-    assert sorted(stored_keys(deployment.app)) == sorted(column(deployment.app, LibraryFile.key))
+    assert_nothing_left(deployment.app, moved_clock)
     assert set(column(deployment.app, LibraryFile.state)) == {LibraryState.STORED}
-    assert_counts_right(deployment.app)

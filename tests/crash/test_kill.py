@@ -23,8 +23,7 @@ from app import create_app
 from app.extensions import db
 from app.settings import MIB, Settings
 from tests.conftest import Databases
-from tests.servers.ceph import RadosGateway
-from tests.servers.postgres import PostgresServer
+from tests.crash.company import company_servers
 from tests.support.api import JSON, Api
 from tests.support.database import assert_counts_right
 from tests.support.server import AppServer, RemoteApi
@@ -106,14 +105,8 @@ def deployment(request: pytest.FixtureRequest, tmp_path: Path, seed: int) -> Ite
     with ExitStack() as servers:
         postgres, store = None, {}
         if request.param == "postgres and s3":
-            postgres = servers.enter_context(PostgresServer())
-            gateway = servers.enter_context(RadosGateway())
-            servers.enter_context(gateway.credentials())
-            store = {
-                "s3_bucket": gateway.new_bucket(),
-                "s3_endpoint_url": gateway.endpoint,
-                "s3_addressing_style": "path",
-            }
+            postgres, gateway = company_servers(servers)
+            store = gateway.new_bucket_settings()
         databases = Databases(tmp_path, postgres)
         settings: dict[str, Any] = {
             "data_dir": tmp_path / "data",

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ import boto3
 from botocore.config import Config
 
 
-class S3Server:
+class S3Server(ABC):
     """A running S3 server: where it is, and one user's credentials to it."""
 
     endpoint: str
@@ -67,9 +68,17 @@ class S3Server:
         self.client().create_bucket(Bucket=name)
         return name
 
+    def new_bucket_settings(self) -> dict[str, Any]:
+        """The settings, by their field names, of a deployment in an empty bucket."""
+        return {
+            "s3_bucket": self.new_bucket(),
+            "s3_endpoint_url": self.endpoint,
+            "s3_addressing_style": "path",
+        }
+
+    @abstractmethod
     def stop(self) -> None:
         """End the server and forget what it held; a second call does nothing."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self

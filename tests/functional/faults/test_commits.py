@@ -7,13 +7,13 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.models.tracesets import LibraryFile, Status, Traceset
+from app.models.tracesets import Status, Traceset
 from tests.conftest import MakeApp
 from tests.support.api import JSON, Api, ok, refused
 from tests.support.clock import Clock
 from tests.support.commits import Fault, failing_commit
 from tests.support.database import assert_counts_right, column
-from tests.support.upkeep import open_uploads, stored_keys, sweep
+from tests.support.upkeep import assert_nothing_left, stored_keys, sweep
 
 CONTENTS = {"a": b"a's bytes", "b": b"b's"}
 SIZES = {name: len(content) for name, content in CONTENTS.items()}
@@ -119,16 +119,6 @@ def until_settled(request: Callable[[], TestResponse], moved_clock: Clock) -> Te
         moved_clock.pass_by(seconds=LEASE_SECONDS + 1)
         answer = request()
     return answer
-
-
-def assert_nothing_left(app: Flask, moved_clock: Clock) -> None:
-    """Two sweeps later there is nothing that nobody refers to."""
-    moved_clock.pass_by(hours=25)
-    for _ in range(2):
-        sweep(app)
-    assert_counts_right(app)
-    assert open_uploads(app) == []
-    assert sorted(stored_keys(app)) == sorted(column(app, LibraryFile.key))
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)

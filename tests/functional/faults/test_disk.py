@@ -12,16 +12,15 @@ from sqlalchemy import event
 from werkzeug.test import TestResponse
 
 from app.extensions import db
-from app.models.tracesets import LibraryFile
 from app.services import people
 from tests.conftest import Databases, MakeApp, PeopleOf
 from tests.support.api import JSON, Api, ok, refused
 from tests.support.clock import Clock
-from tests.support.database import assert_counts_right, column
+from tests.support.database import assert_counts_right
 from tests.support.disks import full, read_only, refusing
 from tests.support.pages import Browser
 from tests.support.server import until
-from tests.support.upkeep import open_uploads, stored_keys, sweep
+from tests.support.upkeep import assert_nothing_left, stored_keys, sweep
 
 CONTENTS = {"a": b"a's bytes", "b": b"b's"}
 SIZES = {name: len(content) for name, content in CONTENTS.items()}
@@ -55,15 +54,6 @@ def put(app: Flask, session: JSON, number: int = 0) -> TestResponse:
 def assert_unavailable(answer: TestResponse) -> None:
     assert answer.status_code == 503, answer.text
     assert int(answer.headers["Retry-After"]) >= 1
-
-
-def assert_nothing_left(app: Flask, moved_clock: Clock) -> None:
-    moved_clock.pass_by(hours=25)
-    for _ in range(2):
-        sweep(app)
-    assert_counts_right(app)
-    assert open_uploads(app) == []
-    assert sorted(stored_keys(app)) == sorted(column(app, LibraryFile.key))
 
 
 def test_a_part_that_finds_the_disk_full_is_sent_again_when_there_is_room(

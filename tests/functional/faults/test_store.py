@@ -12,15 +12,13 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.models.tracesets import LibraryFile
 from app.storage.s3 import S3Store
 from tests.conftest import MakeApp, PeopleOf
 from tests.functional.conftest import FaultyStore
 from tests.servers.http_proxy import Fault
 from tests.support.api import Api, ok, refused
 from tests.support.clock import Clock
-from tests.support.database import assert_counts_right, column
-from tests.support.upkeep import open_uploads, stored_keys, sweep
+from tests.support.upkeep import assert_nothing_left, sweep
 
 CONTENTS = {"a": b"a's bytes", "b": b"b's"}
 SIZES = {name: len(content) for name, content in CONTENTS.items()}
@@ -137,16 +135,6 @@ def assert_promised(answer: TestResponse, status: int) -> None:
         refused(answer, 503)
         assert int(answer.headers["Retry-After"]) >= 1
     assert answer.status_code == status
-
-
-def assert_nothing_left(app: Flask, moved_clock: Clock) -> None:
-    """Two sweeps later the store holds what the database speaks of, and nothing else."""
-    moved_clock.pass_by(hours=25)
-    for _ in range(2):
-        sweep(app)
-    assert_counts_right(app)
-    assert open_uploads(app) == []
-    assert sorted(stored_keys(app)) == sorted(column(app, LibraryFile.key))
 
 
 @faults(page=(200, PAGE), silence=600.0)
